@@ -20,7 +20,7 @@ export const testClockSchema = closedObject(
         webhook_attempts: count('Attempts to deliver an event, retries included.'),
         days_closed: count('Days of the books that were closed.'),
       },
-      'What the last advance has done, in all stores of the sandbox.',
+      'The counts of the last advance, in all stores of the sandbox.',
     ),
   },
   'The clock of a sandbox.',

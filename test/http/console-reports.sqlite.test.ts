@@ -177,6 +177,8 @@ test('the figures of the pages and the CSV files are those of the API, on random
       [addDays(begun, -400), addDays(begun, -380)],
       [`${today().slice(0, 7)}-01`, today()],
       [`${addDays(today(), -31).slice(0, 7)}-01`, today()],
+      // Longer than 62 days, and not from the first of a month: by month, as the period before.
+      [addDays(today(), -64), today()],
       ['2026-10-01', '2026-11-30'],
       ['2026-01-01', '2026-11-30'],
     ];

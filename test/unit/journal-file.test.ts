@@ -9,7 +9,12 @@ import { currencyOf } from '../../src/domain/money/currency.ts';
 import { formatDatev, parseDatev, type Datev } from '../../src/domain/stores/datev.ts';
 import { journalAccounts, type AccountNames, type JournalAccount } from '../../src/domain/stores/store.ts';
 import { postingsOf } from '../../src/service/books/datev-file.ts';
-import { journalFile, type JournalFormat } from '../../src/service/books/journal-file.ts';
+import {
+  journalFile,
+  journalFileProblem,
+  type JournalFormat,
+  type JournalSource,
+} from '../../src/service/books/journal-file.ts';
 
 const eur = currencyOf('EUR');
 const datev: Datev = { consultant: 29098, client: 55003, firstMonth: 7, accountLength: 4 };
@@ -98,7 +103,7 @@ function balancesOfLines(
 }
 
 function made(format: JournalFormat, lines: readonly JournalLine[], store: object = {}, period = days) {
-  return journalFile(format, {
+  const source: JournalSource = {
     store: { currency: eur, accountNames, datev, ...store },
     days: period,
     lines,
@@ -106,7 +111,11 @@ function made(format: JournalFormat, lines: readonly JournalLine[], store: objec
     textOf: (kind) => `“${kind}” – ä’;"`,
     taxRate: 'No VAT',
     now: Date.UTC(2026, 10, 26, 12, 34, 56, 789),
-  });
+  };
+  const problem = journalFileProblem(format, source);
+  return problem
+    ? ({ ok: false, problem } as const)
+    : { ok: true as const, file: journalFile(format, source) };
 }
 
 function textOfFile(format: JournalFormat, lines: readonly JournalLine[]): string {

@@ -83,8 +83,7 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
   }),
   read: ({ source }, query) => readActivity(source, query),
   compare(query) {
-    if (query.by !== 'day' && query.by !== 'month') return undefined;
-    const days = comparedDays(query, query.by);
+    const days = comparedDays(query);
     return days && { ...query, ...days };
   },
   file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),

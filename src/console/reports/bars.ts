@@ -6,7 +6,7 @@
 import { addDays } from '../../domain/day.ts';
 import type { ReportDays } from '../../domain/books/report-days.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { ActivityReport } from '../../service/books/reports.ts';
+import type { ActivityQuery, ActivityReport } from '../../service/books/reports.ts';
 import { compactText, heightOf, stepOf } from '../kit/chart.ts';
 import { amountText, dayText, monthText } from '../kit/format.ts';
 import { fillPlain } from '../kit/texts.ts';
@@ -107,11 +107,12 @@ function slotsOf(
   rows: readonly Row[],
   before: readonly Row[],
 ): readonly Slot[] {
-  const isDaily = by === 'day' && addDays(from, daysMax) > to;
+  const unit = unitOf({ by, from, to });
+  const isDaily = unit === 'day';
   const nameOf = (group: string): string => (isDaily ? group : group.slice(0, 7));
   const [now, then] = [amountsBy(rows, nameOf), amountsBy(before, nameOf)];
   const none: Amounts = { issued: 0n, redeemed: 0n };
-  const { earlier } = periodBefore({ from, to }, isDaily ? 'day' : 'month');
+  const { earlier } = periodBefore({ from, to }, unit);
   const names = new Set<string>();
   for (let day = from; day <= to; day = addDays(day, 1)) names.add(nameOf(day));
   return Array.from(names, (group) => {
@@ -206,8 +207,16 @@ function slotOf(
   return markup`${outline}${bar('bar-sold', 0.15, 0.34, issued)}${bar('bar-redeemed', 0.51, 0.34, redeemed)}<rect class="hit" tabindex="0" role="img" aria-label="${label}" x="${x.toFixed(1)}" y="${top}" width="${slotWidth.toFixed(1)}" height="${bottom - top}"/>${lineOf(values, 14)}${lineOf(compared, 32)}`;
 }
 
-/** The days that a report is compared with; undefined: they are too long ago for a calendar. */
-export function comparedDays(days: ReportDays, by: 'day' | 'month'): ReportDays | undefined {
-  const before = periodBefore(days, by);
+/** The unit of the bars of a report. */
+function unitOf({ by, from, to }: BarsQuery): 'day' | 'month' {
+  return by === 'day' && addDays(from, daysMax) > to ? 'day' : 'month';
+}
+
+type BarsQuery = Pick<ActivityQuery, 'by' | 'from' | 'to'>;
+
+/** The days that a report is compared with; undefined: it has no bars, or they are too long ago for a calendar. */
+export function comparedDays(query: BarsQuery): ReportDays | undefined {
+  if (query.by !== 'day' && query.by !== 'month') return undefined;
+  const before = periodBefore(query, unitOf(query));
   return before.days.from < '1900' ? undefined : before.days;
 }

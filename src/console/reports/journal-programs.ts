@@ -5,9 +5,11 @@ import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
   journalFile,
+  journalFileProblem,
   journalFormats,
   type JournalFileProblem,
   type JournalFormat,
+  type JournalSource,
 } from '../../service/books/journal-file.ts';
 import type { JournalQuery, JournalReport } from '../../service/books/reports.ts';
 import { inputField } from '../kit/form.ts';
@@ -23,10 +25,10 @@ function taxRateIn({ request, language }: ReportContext): string {
   return typed === '' ? reportTexts[language].programs.taxRateUsual : typed;
 }
 
-function madeFor(format: JournalFormat, context: ReportContext, { lines, summary }: JournalReport) {
+function sourceOf(context: ReportContext, { lines, summary }: JournalReport): JournalSource {
   const { store, source, language } = context;
   const text = reportTexts[language];
-  return journalFile(format, {
+  return {
     store,
     days: summary,
     lines,
@@ -34,7 +36,7 @@ function madeFor(format: JournalFormat, context: ReportContext, { lines, summary
     textOf: (kind) => text.kinds[kind],
     taxRate: taxRateIn(context),
     now: source.now,
-  });
+  };
 }
 
 type Exported = (
@@ -49,8 +51,8 @@ export const journalExports: Readonly<Record<string, Exported>> = Object.fromEnt
     format,
     (context, journal, query) => {
       if (query.by !== undefined || query.locations) return undefined;
-      const made = madeFor(format, context, journal);
-      return made.ok ? made.file : undefined;
+      const source = sourceOf(context, journal);
+      return journalFileProblem(format, source) ? undefined : journalFile(format, source);
     },
   ]),
 );
@@ -60,9 +62,10 @@ export function programsPanel(context: ReportContext, journal: JournalReport): M
   if (journal.lines.length === 0) return undefined;
   const { language } = context;
   const text = reportTexts[language].programs;
+  const source = sourceOf(context, journal);
   const rows = journalFormats.map((format) => {
-    const made = madeFor(format, context, journal);
-    const shown = made.ok ? form(format, context, journal) : problemText(context, made.problem);
+    const problem = journalFileProblem(format, source);
+    const shown = problem ? problemText(context, problem) : form(format, context, journal);
     return markup`<div class="stack"><h3>${text.names[format]}</h3>${shown}</div>`;
   });
   return markup`<section class="panel stack" aria-labelledby="programs"><h2 id="programs">${text.title}</h2><p class="soft small">${text.hint}</p>

@@ -5,6 +5,7 @@ import type { ReportDays } from '../../domain/books/report-days.ts';
 import { monthlyLinesOf, type JournalLine } from '../../domain/books/reports.ts';
 import { addDays } from '../../domain/day.ts';
 import { formatMoney } from '../../domain/money/money.ts';
+import type { Datev } from '../../domain/stores/datev.ts';
 import { journalAccounts, type JournalAccount, type Store } from '../../domain/stores/store.ts';
 import { datevFile, fiscalYearOf } from './datev-file.ts';
 
@@ -31,11 +32,7 @@ export type JournalFileProblem =
 
 type JournalFile = { readonly name: string; readonly bytes: Buffer };
 
-type Made =
-  | { readonly ok: true; readonly file: JournalFile }
-  | { readonly ok: false; readonly problem: JournalFileProblem };
-
-type JournalSource = {
+export type JournalSource = {
   readonly store: Pick<Store, 'currency' | 'accountNames' | 'datev'>;
   readonly days: ReportDays;
   /** The lines of all locations together. */
@@ -50,71 +47,103 @@ type JournalSource = {
   readonly now: number;
 };
 
-/** Makes the file of a format, or says why it cannot be made. */
-export function journalFile(format: JournalFormat, source: JournalSource): Made {
-  const { from, to } = source.days;
-  const made = makers[format](source);
-  if (!Buffer.isBuffer(made)) return { ok: false, problem: made };
-  const name = format === 'datev' ? `EXTF_Buchungsstapel_${from}_${to}` : `${format}-journal-${from}-${to}`;
-  return { ok: true, file: { name: `${name}.csv`, bytes: made } };
+/** Says why the file of a format cannot be made; undefined: it can. */
+export function journalFileProblem(
+  format: JournalFormat,
+  source: JournalSource,
+): JournalFileProblem | undefined {
+  return programs[format].problem(source);
 }
 
-const makers: Readonly<Record<JournalFormat, (source: JournalSource) => Buffer | JournalFileProblem>> = {
-  datev({ store, days, lines, textOf, now }) {
-    const { datev, currency } = store;
-    if (datev === null) return { name: 'datev' };
-    if (currency.decimals > 2) return { name: 'currency' };
-    if (fiscalYearOf(days.from, datev) !== fiscalYearOf(days.to, datev)) return { name: 'years' };
-    const codes = codesOf(
-      store,
-      (code) => code.length <= datev.accountLength && /^\d+$/.test(code) && Number(code) > 0,
-    );
-    const missing = missingIn(lines, codes);
-    if (missing) return missing;
-    const numberOf = (account: JournalAccount): string => codes.get(account) ?? '';
-    return datevFile(store, { datev, days, lines, numberOf, textOf, createdAt: now });
+/** Makes the file of a format, of which `journalFileProblem` says nothing. */
+export function journalFile(format: JournalFormat, source: JournalSource): JournalFile {
+  const { from, to } = source.days;
+  const name = format === 'datev' ? `EXTF_Buchungsstapel_${from}_${to}` : `${format}-journal-${from}-${to}`;
+  return { name: `${name}.csv`, bytes: programs[format].make(source) };
+}
+
+type Program = {
+  readonly problem: (source: JournalSource) => JournalFileProblem | undefined;
+  readonly make: (source: JournalSource) => Buffer;
+};
+
+const programs: Readonly<Record<JournalFormat, Program>> = {
+  datev: {
+    problem({ store, days, lines }) {
+      const { datev, currency } = store;
+      if (datev === null) return { name: 'datev' };
+      if (currency.decimals > 2) return { name: 'currency' };
+      if (fiscalYearOf(days.from, datev) !== fiscalYearOf(days.to, datev)) return { name: 'years' };
+      return missingIn(lines, datevNumbers(store, datev));
+    },
+    make({ store, days, lines, textOf, now }) {
+      const { datev } = store;
+      if (datev === null) throw new Error('the store has no settings of DATEV');
+      const numbers = datevNumbers(store, datev);
+      const numberOf = (account: JournalAccount): string => numbers.get(account) ?? '';
+      return datevFile(store, { datev, days, lines, numberOf, textOf, createdAt: now });
+    },
   },
 
   /** A journal for each day. QuickBooks knows accounts by their names. */
-  quickbooks({ store, lines, usualNameOf, textOf }) {
-    const columns = ['Journal No.', 'Journal Date', 'Account Name', 'Description', 'Debits', 'Credits'];
-    const rows = lines.map(({ day, kind, account, debit, credit }) => {
-      const [year, month, date] = day.split('-');
-      return {
-        'Journal No.': `GC${day.replaceAll('-', '')}`,
-        'Journal Date': `${month}/${date}/${year}`,
-        'Account Name': store.accountNames[account] ?? usualNameOf(account),
-        Description: textOf(kind),
-        Debits: amountOf(store, debit),
-        Credits: amountOf(store, credit),
-      };
-    });
-    return Buffer.from(csvOf(columns, rows));
+  quickbooks: {
+    problem: () => undefined,
+    make({ store, lines, usualNameOf, textOf }) {
+      const columns = ['Journal No.', 'Journal Date', 'Account Name', 'Description', 'Debits', 'Credits'];
+      const rows = lines.map(({ day, kind, account, debit, credit }) => {
+        const [year, month, date] = day.split('-');
+        return {
+          'Journal No.': `GC${day.replaceAll('-', '')}`,
+          'Journal Date': `${month}/${date}/${year}`,
+          'Account Name': store.accountNames[account] ?? usualNameOf(account),
+          Description: textOf(kind),
+          Debits: amountOf(store, debit),
+          Credits: amountOf(store, credit),
+        };
+      });
+      return Buffer.from(csvOf(columns, rows));
+    },
   },
 
   /** A journal for each day, or for each month if there are too many lines. */
-  xero({ store, days, lines, textOf, taxRate }) {
-    const codes = codesOf(store, (code) => code.length <= xeroCodeLengthMax);
-    const missing = missingIn(lines, codes);
-    if (missing) return missing;
-    const listed = lines.length > xeroLinesMax ? monthlyLinesOf(lines) : lines;
-    if (listed.length > xeroLinesMax) return { name: 'lines' };
-    const columns = ['*Narration', '*Date', 'Description', '*AccountCode', '*TaxRate', '*Amount'];
-    const tracking = ['TrackingName1', 'TrackingOption1', 'TrackingName2', 'TrackingOption2'];
-    const rows = listed.map(({ day, kind, account, debit, credit }) => {
-      const [year, month, date] = dateOf(day, days).split('-');
-      return {
-        '*Narration': `Gift cards ${day}`,
-        '*Date': `${date}/${month}/${year}`,
-        Description: textOf(kind),
-        '*AccountCode': codes.get(account) ?? null,
-        '*TaxRate': taxRate,
-        '*Amount': amountOf(store, debit - credit),
-      };
-    });
-    return Buffer.from(csvOf([...columns, ...tracking], rows));
+  xero: {
+    problem({ store, lines }) {
+      if (xeroLines(lines).length > xeroLinesMax) return { name: 'lines' };
+      return missingIn(lines, xeroCodes(store));
+    },
+    make({ store, days, lines, textOf, taxRate }) {
+      const codes = xeroCodes(store);
+      const columns = ['*Narration', '*Date', 'Description', '*AccountCode', '*TaxRate', '*Amount'];
+      const tracking = ['TrackingName1', 'TrackingOption1', 'TrackingName2', 'TrackingOption2'];
+      const rows = xeroLines(lines).map(({ day, kind, account, debit, credit }) => {
+        const [year, month, date] = dateOf(day, days).split('-');
+        return {
+          '*Narration': `Gift cards ${day}`,
+          '*Date': `${date}/${month}/${year}`,
+          Description: textOf(kind),
+          '*AccountCode': codes.get(account) ?? null,
+          '*TaxRate': taxRate,
+          '*Amount': amountOf(store, debit - credit),
+        };
+      });
+      return Buffer.from(csvOf([...columns, ...tracking], rows));
+    },
   },
 };
+
+type Names = Pick<Store, 'accountNames'>;
+
+function datevNumbers(store: Names, { accountLength }: Datev): ReadonlyMap<JournalAccount, string> {
+  return codesOf(store, (code) => code.length <= accountLength && /^\d+$/.test(code) && Number(code) > 0);
+}
+
+function xeroCodes(store: Names): ReadonlyMap<JournalAccount, string> {
+  return codesOf(store, (code) => code.length <= xeroCodeLengthMax);
+}
+
+function xeroLines(lines: readonly JournalLine[]): readonly JournalLine[] {
+  return lines.length > xeroLinesMax ? monthlyLinesOf(lines) : lines;
+}
 
 /** The date of a day’s lines, or of a month’s: its last day in the period. */
 function dateOf(day: string, { to }: ReportDays): string {
@@ -126,7 +155,7 @@ function dateOf(day: string, { to }: ReportDays): string {
 
 /** The accounts’ numbers or codes: the first words of the names that the store gave them. */
 function codesOf(
-  { accountNames }: Pick<Store, 'accountNames'>,
+  { accountNames }: Names,
   isCode: (word: string) => boolean,
 ): ReadonlyMap<JournalAccount, string> {
   const codes = journalAccounts.map(

@@ -5,7 +5,7 @@ import { fixedCodes } from '../../domain/cards/fixed-codes.ts';
 import { noDetails } from '../../domain/cards/fields.ts';
 import { addDays } from '../../domain/day.ts';
 import type { Currency } from '../../domain/money/currency.ts';
-import { undoWindowDefaultMinutes, scopes, type Store } from '../../domain/stores/store.ts';
+import { scopes, type Store } from '../../domain/stores/store.ts';
 import { Secret } from '../../platform/secret.ts';
 import { insertToken, findActiveToken, hasTokenHash } from '../../storage/stores/token.ts';
 import { findFirstRealStore } from '../../storage/stores/store.ts';
@@ -14,7 +14,7 @@ import { issue } from '../cards/issue.ts';
 import { today } from '../money/money.ts';
 import { debit } from '../money/spend.ts';
 import { tokenHash } from './secret-token.ts';
-import { createStore } from './store.ts';
+import { createStore, valuelessStore } from './store.ts';
 import { accessTokensOf } from './token.ts';
 
 export type OpenedSandbox = { readonly store: Store; readonly token: Secret };
@@ -78,18 +78,7 @@ function derivedToken(ctx: Context, { id }: Store, attempt: number): Secret {
 }
 
 function* createSandboxStore(ctx: Context, domain: string, currency: Currency): Script<Store> {
-  const store = yield* createStore(ctx, {
-    domain,
-    name: 'Sandbox',
-    currency,
-    timeZone: 'UTC',
-    issueLimit: null,
-    proxySecret: null,
-    requireSignature: false,
-    customerSearch: false,
-    stockRequired: false,
-    undoWindowMinutes: undoWindowDefaultMinutes,
-  });
+  const store = yield* createStore(ctx, { ...valuelessStore, domain, name: 'Sandbox', currency });
   yield* issueFixedCards(ctx, store);
   return store;
 }

@@ -137,10 +137,8 @@ function orNotFound(domain: string, record: StoreRecord | undefined): StoreRecor
   return record;
 }
 
-const demonstration: NewStore = {
-  domain: 'demo.localhost',
-  name: 'Demonstration store',
-  currency: currencyOf('USD'),
+/** The settings of a store whose cards have no value: it needs no limit and no signature. */
+export const valuelessStore = {
   timeZone: 'UTC',
   issueLimit: null,
   proxySecret: null,
@@ -148,6 +146,13 @@ const demonstration: NewStore = {
   customerSearch: false,
   stockRequired: false,
   undoWindowMinutes: undoWindowDefaultMinutes,
+} as const satisfies Partial<NewStore>;
+
+const demonstration: NewStore = {
+  ...valuelessStore,
+  domain: 'demo.localhost',
+  name: 'Demonstration store',
+  currency: currencyOf('USD'),
 };
 
 /** Creates the demonstration store, unless it exists or the database contains real stores. */

@@ -588,7 +588,7 @@ export interface TestClock {
   now: string;
   /** The end of the advance in progress; null: there is none. */
   advancing_to: string | null;
-  /** What the last advance has done, in all stores of the sandbox. */
+  /** The counts of the last advance, in all stores of the sandbox. */
   done: {
     /** Holds that have expired. */
     holds_expired: number;
