@@ -187,9 +187,8 @@ test('no file contains a note about unfinished work', () => {
 test('.ci/run installs the package of every program that a test needs', () => {
   const [, list = ''] = /^for package in (.*); do$/m.exec(read('.ci/run').text) ?? [];
   const installed = new Set(list.split(' '));
-  const needed = captured(read('test/run.ts').text, /\bpackage: '([^']+)'/g).flatMap((names) =>
-    names.split(' '),
-  );
+  const packages = captured(read('test/run.ts').text, /\bpackage: '([^']+)'/g);
+  const needed = [...packages].flatMap((names) => names.split(' '));
   assert.ok(needed.length > 10, String(needed.length));
   // dpkg is essential in Debian.
   assert.deepEqual(
