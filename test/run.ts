@@ -85,6 +85,7 @@ const order = [
   /^test\/(conformance|interleaving)\//,
 ];
 const slowestShown = 10;
+const failureTextMax = 1_000;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
 const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
@@ -283,7 +284,10 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
   yield heading(describe(job));
-  if (!summaries.every((summary) => summary.success)) complaints.push(`${describe(job)}: failed`);
+  const failures = events.flatMap((event) => (event.type === 'test:fail' ? failureOf(job, event.data) : []));
+  complaints.push(...failures);
+  if (failures.length === 0 && !summaries.every((summary) => summary.success))
+    complaints.push(`${describe(job)}: failed`);
   else if ((testsInFile ?? 0) === 0)
     complaints.push(`${describe(job)}: no test in it, or ended before its tests did`);
   suiteOf(job).tests += testsInFile ?? 0;
@@ -301,6 +305,23 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
     }
     yield event;
   }
+}
+
+/**
+ * The name and the error of a failed test: the last lines of the output say what failed. A test that failed only because of
+ * its subtests has none.
+ */
+function failureOf(
+  { engine }: Job,
+  { name, file, line, details }: Extract<TestEvent, { readonly type: 'test:fail' }>['data'],
+): readonly string[] {
+  const { error } = details;
+  const { failureType } = error as { readonly failureType?: string };
+  if (failureType === 'subtestsFailed') return [];
+  const place = `${relative('', file ?? '')}:${line}`;
+  const { cause } = error;
+  const message = cause instanceof Error ? cause.message : error.message;
+  return [`${nameOf(place, engine)}: ${name}: ${message.slice(0, failureTextMax)}`];
 }
 
 /** Checks that a test ran in each file of a shared process, where a suite has the name of the file. */

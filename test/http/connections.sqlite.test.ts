@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
+import { until } from '../support/delivering.ts';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
@@ -104,8 +105,7 @@ test('connections over the limit of a client are closed at once', async () => {
   } finally {
     await closeAll(wires);
   }
-  await wait(50);
-  assert.ok(await serves(service, { from: '127.0.0.2' }));
+  await until(() => serves(service, { from: '127.0.0.2' }));
 });
 
 test('a trusted proxy can open more connections than a client', async () => {
