@@ -7,8 +7,8 @@
  * A file runs once for each engine, which `TEST_ENGINE` names. A file whose name ends in `.sqlite.test.ts` or
  * `.postgres.test.ts` runs only on that engine.
  *
- * Several files of `test/unit`, `test/http` and `test/delivery` share a process, one after another, which saves
- * its start. A file that is the only one, and every file of a run with `--name`, has its own process.
+ * Several files of `test/unit`, `test/http`, `test/delivery` and `test/conformance` share a process, one after another,
+ * which saves its start. A file that is the only one, and every file of a run with `--name`, has its own process.
  *
  * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
  * or a browser are omitted with a notice, and fail the run if `CI` is set.
@@ -46,7 +46,7 @@ const heavyAtOnce = 2;
  * takes long, and other tests use most of the same code.
  */
 const onlySoak =
-  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|pages|pdf|print|receipts|settings|shop-day|till-app)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|money\/crash\.|race\/migration\.|unit\/(?:removed-entries|worst-strings)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|pages|pdf|print|receipts|settings|shop-day|till-app)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|damage|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|money\/crash\.|race\/migration\.|unit\/(?:removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -65,17 +65,21 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '12000' } },
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
-  { files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./, rounds: { SERIES_RUNS: '100' } },
+  {
+    files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./,
+    rounds: { SERIES_RUNS: '100', PAST_RUNS: '20' },
+  },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
 ];
 /** The files of one folder share processes: their tests use separate stores, services and databases. */
-const sharing = /^test\/(unit|http|delivery)\//;
-/** These files measure processor time or change the environment: each has its own process. */
-const alone = /\/(worst-strings\.sqlite|expressions|smtp)\.test\.ts$/;
+const sharing = /^test\/(unit|http|delivery|conformance)\//;
+/** These files measure processor time, change the environment or take long: each has its own process. */
+const alone =
+  /\/(worst-strings\.sqlite|expressions|smtp|conformance\/(sqlite|postgres|postgres-(services|server)|sqlite-checkpoints))\.test\.ts$/;
 /** With more files, one process would run long after the others have ended. */
-const filesInProcessMax = 8;
+const filesInProcessMax = 12;
 const sharedMain = 'test/support/run-files.ts';
 /** The longest files start first, which keeps them from running alone at the end. */
 const order = [
