@@ -10,17 +10,20 @@ import test, { after } from 'node:test';
 import type { HTTPRequest } from 'puppeteer-core';
 import { openChromium, type Page } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
-import { freePort } from '../support/postgres-port.ts';
+import { openLosingGateway } from '../support/losing-gateway.ts';
 import { shopOf } from '../support/shop.ts';
 import { accessibilityFaults, documentFaults, overflowFaults } from './page-checks.ts';
-import { scan } from './scan.ts';
+import { scan, scanPicture } from './scan.ts';
 
 const chromium = await openChromium();
-const port = String(await freePort());
+const gateway = await openLosingGateway('');
+const { port } = new URL(gateway.url);
 const origin = `http://localhost:${port}`;
-const service = await openStoreWithStaff({ PORT: port, PUBLIC_URL: origin });
+const service = await openStoreWithStaff({ PUBLIC_URL: origin });
+gateway.target = service.url;
 after(async () => {
   await chromium[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
 const shop = await shopOf(service, 'flowers.example');
@@ -54,7 +57,7 @@ for (const [locale, language, direction] of [
 ] as const) {
   for (const javaScript of [true, false]) {
     test(`a recipient checks a card in ${language} ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
-      await using window = await chromium.window(service, { locale, javaScript, viewport });
+      await using window = await chromium.window(gateway, { locale, javaScript, viewport });
       const { page } = window;
       // Without JavaScript, nothing removes the code from the address bar: the page has the form.
       assert.equal(await window.open(javaScript ? '/b' : '/b/card'), 200);
@@ -129,7 +132,7 @@ async function sentBytes(request: HTTPRequest): Promise<number> {
 const firstLoadMaxBytes = 60_000;
 
 test(`the first load of a card is at most ${firstLoadMaxBytes} bytes`, async () => {
-  await using window = await chromium.window(service, { locale: 'fr', viewport });
+  await using window = await chromium.window(gateway, { locale: 'fr', viewport });
   const { page } = window;
   await page.goto(link);
   await cardShown(page);
@@ -148,7 +151,7 @@ test(`the first load of a card is at most ${firstLoadMaxBytes} bytes`, async () 
 });
 
 test('the card stays after Back, a reload and a closed tab, and leaves with “Check another card”', async () => {
-  await using window = await chromium.window(service, { viewport });
+  await using window = await chromium.window(gateway, { viewport });
   const { page } = window;
   assert.equal(await window.open('/b'), 200);
   await enter(page, code.toLowerCase());
@@ -183,7 +186,7 @@ test('the card stays after Back, a reload and a closed tab, and leaves with “C
 });
 
 test('the result of a form on another site becomes a page that can be reloaded', async () => {
-  await using window = await chromium.window(service, { viewport });
+  await using window = await chromium.window(gateway, { viewport });
   const { page } = window;
   await page.setContent(
     `<form method="post" action="${origin}/b"><input name="code" value="${code}"><button>Check</button></form>`,
@@ -202,7 +205,7 @@ test('the result of a form on another site becomes a page that can be reloaded',
 });
 
 test('a wrong code stays in the field, is not kept, and costs no more than with the form', async () => {
-  await using window = await chromium.window(service, { viewport, expected: misses });
+  await using window = await chromium.window(gateway, { viewport, expected: misses });
   const { page } = window;
   assert.equal(await window.open('/b'), 200);
   await enter(page, 'zzzzzzzzzzzzzzzz');
@@ -223,16 +226,14 @@ test('a wrong code stays in the field, is not kept, and costs no more than with 
 
 test('without a connection the page says so, keeps the card and tries again', async () => {
   const lost = [/net::ERR_/];
-  await using window = await chromium.window(service, { viewport, expected: lost });
+  await using window = await chromium.window(gateway, { viewport, expected: lost });
   const { page } = window;
-  await page.goto(window.url(`/b/card#${code}`));
-  await cardShown(page);
   let isLost = true;
   await page.setRequestInterception(true);
   page.on('request', (request) => {
     void (isLost && request.method() === 'POST' ? request.abort('internetdisconnected') : request.continue());
   });
-  await page.reload();
+  await page.goto(window.url(`/b/card#${code}`));
   const again = await page.waitForSelector('#waiting button', { visible: true });
   assert.equal(await page.$eval('#code', (field) => field.checkVisibility()), false);
   assert.deepEqual(await accessibilityFaults(page), []);
@@ -243,8 +244,161 @@ test('without a connection the page says so, keeps the card and tries again', as
   await cardShown(page);
 });
 
+/** Waits until the browser keeps so many copies of cards, and the page without a card. */
+async function copiesKept(page: Page, count: number): Promise<void> {
+  await page.waitForFunction(
+    async (expected) => {
+      const [copies, pages] = await Promise.all([
+        caches.open('largesse-cards'),
+        caches.open('largesse-recipient'),
+      ]);
+      const paths = Array.from(await pages.keys(), ({ url }) => new URL(url).pathname);
+      const registration = await navigator.serviceWorker.getRegistration();
+      return (
+        (await copies.keys()).length === expected &&
+        Boolean(registration?.active) &&
+        ['/card', '/recipient-image.js', '/largesse.css'].every((end) =>
+          paths.some((path) => path.endsWith(end)),
+        )
+      );
+    },
+    { polling: 100 },
+    count,
+  );
+}
+
+test('a card that was opened is shown without a connection, from its tab and from its link only', async () => {
+  const expected = [/net::ERR_/, /Failed to fetch/];
+  await using window = await chromium.window(gateway, { viewport, expected });
+  await using _online = { [Symbol.asyncDispose]: async () => void (gateway.lose = () => 'none') };
+  const { page } = window;
+  const own = await shop.issue({ initial_value: '50.00', expires_on: '2031-12-31' });
+  const ownCode = own.code.toUpperCase();
+  await page.goto(`${origin}/b/flowers.example/card#${ownCode}`);
+  await cardShown(page, ownCode);
+  await copiesKept(page, 1);
+  const stored = await page.evaluate(async () => {
+    const texts: string[] = [JSON.stringify(localStorage)];
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name);
+      for (const request of await cache.keys())
+        texts.push(request.url, await ((await cache.match(request))?.text() ?? ''));
+    }
+    return texts.join(' ');
+  });
+  assert.doesNotMatch(stored.replaceAll(' ', ''), new RegExp(ownCode, 'i'));
+  assert.doesNotMatch(stored, /50\.00/);
+
+  gateway.lose = () => 'before';
+  await page.reload();
+  await cardShown(page, ownCode);
+  assert.match(
+    await page.$eval('#saved', ({ textContent }) => textContent ?? ''),
+    /No internet connection: .* as of \w+ \d/,
+  );
+  assert.equal(await scan(page, '.qr-tap > svg'), `${origin}/b/flowers.example/card#${ownCode}`);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  assert.deepEqual(await overflowFaults(page), []);
+
+  const other = await window.newPage();
+  await other.goto(`${origin}/b/flowers.example/card?lang=de#${ownCode}`);
+  await cardShown(other, ownCode);
+  await other.goto('about:blank');
+  await other.goto(link);
+  await other.waitForSelector('#waiting button', { visible: true });
+  const stranger = await window.newPage();
+  await stranger.goto(window.url('/b/flowers.example/card'));
+  assert.ok(
+    await stranger.waitForSelector('#code', { visible: true }),
+    'without the code, there is the form',
+  );
+
+  gateway.lose = () => 'none';
+  await shop.debits(own.id, '12.50');
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.waitForFunction(() =>
+    document.querySelector('.spendable .figure')?.textContent?.includes('37.50'),
+  );
+  assert.equal(await page.$eval('#saved', (notice) => notice.checkVisibility()), false);
+
+  // A card that was stopped is not shown as a valid one afterwards.
+  await shop.ask(`POST /gift_card/${own.id}/suspend`, { json: {} });
+  await page.reload();
+  await page.waitForSelector('.void');
+  await copiesKept(page, 0);
+  gateway.lose = () => 'before';
+  await page.reload();
+  await page.waitForSelector('#waiting button', { visible: true });
+});
+
+test('a copy is deleted after 30 days, and when its card has expired', async () => {
+  const expected = [/net::ERR_/, /Failed to fetch/];
+  await using window = await chromium.window(gateway, { viewport, expected });
+  await using _online = { [Symbol.asyncDispose]: async () => void (gateway.lose = () => 'none') };
+  const { page } = window;
+  const today = Temporal.Now.plainDateISO('UTC');
+  const short = await shop.issue({ initial_value: '5.00', expires_on: today.add({ days: 2 }).toString() });
+  for (const [{ code: each }, days] of [
+    [short, 4],
+    [card, 31],
+  ] as const) {
+    gateway.lose = () => 'none';
+    await page.goto('about:blank');
+    await page.goto(window.url(`/b/flowers.example/card#${each}`));
+    await cardShown(page, each.toUpperCase());
+    await copiesKept(page, 1);
+    gateway.lose = () => 'before';
+    const { identifier } = await page.evaluateOnNewDocument((later) => {
+      const { now } = Date;
+      Date.now = () => now() + later * 24 * 3_600_000;
+    }, days);
+    await page.reload();
+    await page.waitForSelector('#waiting button', { visible: true });
+    await copiesKept(page, 0);
+    await page.removeScriptToEvaluateOnNewDocument(identifier);
+  }
+});
+
+test('the image of a card has its codes, and no amount', async () => {
+  await using window = await chromium.window(gateway, { viewport, colorScheme: 'dark' });
+  const { page } = window;
+  await page.goto(link);
+  await cardShown(page);
+  await page.evaluate(() => {
+    const written: string[] = [];
+    Object.assign(globalThis, { written });
+    type Write = (...painted: [text: string, x: number, y: number, widthMax: number]) => void;
+    const drawing = CanvasRenderingContext2D.prototype as unknown as Record<'fillText', Write>;
+    drawing.fillText = new Proxy(drawing.fillText, {
+      apply: (write, context, painted: Parameters<Write>) => {
+        written.push(painted[0]);
+        Reflect.apply(write, context, painted);
+      },
+    });
+    HTMLAnchorElement.prototype.click = function saved() {
+      written.push(this.download);
+    };
+    URL.createObjectURL = (blob) => {
+      Object.assign(globalThis, { picture: blob });
+      return 'blob:picture';
+    };
+  });
+  await page.click('[data-image]');
+  await page.waitForFunction(() => 'picture' in globalThis);
+  const [written, picture] = await page.evaluate(async () => {
+    const own = globalThis as unknown as { readonly written: readonly string[]; readonly picture: Blob };
+    const bytes = new Uint8Array(await own.picture.arrayBuffer());
+    return [own.written, btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))] as const;
+  });
+  assert.equal(await scanPicture(page, picture), link);
+  assert.match(
+    written.join('\n'),
+    /^Flowers.*\n(?:\w{4} ?){4}\n.*December 31, 2031\nlocalhost:\d+\/b\/flowers\.example\nGift card · Flowers.*\.png$/,
+  );
+});
+
 test('a card that cannot be used has neither a code nor a color, and is read out', async () => {
-  await using window = await chromium.window(service, { viewport, colorScheme: 'dark' });
+  await using window = await chromium.window(gateway, { viewport, colorScheme: 'dark' });
   const { page } = window;
   const spent = await shop.issue({ initial_value: '5.00' });
   await shop.debits(spent.id, '5.00');
@@ -268,8 +422,8 @@ test('a card that cannot be used has neither a code nor a color, and is read out
 });
 
 test('signing out forgets the card that a member of staff opened', async () => {
-  const cashier = await join(service, 'cashier');
-  await using window = await chromium.window(service, { as: cashier });
+  const cashier = await join({ ...service, url: gateway.url }, 'cashier');
+  await using window = await chromium.window(gateway, { as: cashier });
   const { page } = window;
   await page.goto(window.url(`/b/card#${code}`));
   await cardShown(page);
@@ -280,8 +434,8 @@ test('signing out forgets the card that a member of staff opened', async () => {
 });
 
 test('the till finds a card by its link, typed and scanned, and by its code', async () => {
-  const cashier = await join(service, 'cashier');
-  await using window = await chromium.window(service, { as: cashier, viewport });
+  const cashier = await join({ ...service, url: gateway.url }, 'cashier');
+  await using window = await chromium.window(gateway, { as: cashier, viewport });
   const { page } = window;
   // A scanner for another keyboard types other signs.
   const garbled = link.replaceAll(/[:/]/g, '-').replace('#', '§');
@@ -293,7 +447,7 @@ test('the till finds a card by its link, typed and scanned, and by its code', as
 });
 
 test('without JavaScript, a visitor reads the shown card in another language', async () => {
-  await using window = await chromium.window(service, { javaScript: false, viewport });
+  await using window = await chromium.window(gateway, { javaScript: false, viewport });
   const { page } = window;
   const choose = async (name: string): Promise<void> => {
     await page.click('.languages summary');
@@ -314,7 +468,7 @@ test('without JavaScript, a visitor reads the shown card in another language', a
 });
 
 test('the code of a link leaves the address bar and the history before it is sent', async () => {
-  await using window = await chromium.window(service);
+  await using window = await chromium.window(gateway);
   const { page } = window;
   const client = await page.createCDPSession();
   const other = (await shop.issue()).code.toUpperCase();

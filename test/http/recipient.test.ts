@@ -126,6 +126,38 @@ test('a card that is used up looks so, and shows its code again after a refund',
   assert.ok(refunded.text.includes('<small>$</small>20.00</span>'));
 });
 
+test('the history has times, and the names and the local times of locations', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const json = { name: 'Shibuya <East>', time_zone: 'Asia/Tokyo' };
+  const created = await shop.ask('POST /locations', { json });
+  const { location } = created.json as { readonly location: { readonly id: number } };
+  const card = await shop.issue({ initial_value: '50.00' });
+  await shop.debits(card.id, '12.50', { location_id: location.id });
+  await shop.ask(`PUT /locations/${location.id}`, { json: { closed: true } });
+  const { status, text } = await openBrowser(service).post('/b', { code: card.code });
+  assert.equal(status, 200);
+  const history = text.slice(text.indexOf('id="history"'));
+  const timeIn = (timeZone: string, instant: string): string =>
+    new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeStyle: 'short', timeZone }).format(
+      Date.parse(instant),
+    );
+  const [redeemed = '', issued = ''] = Array.from(
+    history.matchAll(/datetime="([^"]*)"/g),
+    ([, at = '']) => at,
+  );
+  assert.ok(
+    history.includes(
+      `<bdi>Shibuya &lt;East&gt;</bdi><br><time datetime="${redeemed}">${timeIn('Asia/Tokyo', redeemed)}<`,
+    ),
+    history,
+  );
+  assert.ok(
+    history.includes(`<span class="small soft"><time datetime="${issued}">${timeIn('UTC', issued)}<`),
+    history,
+  );
+});
+
 test('pages of recipients have the color of the store, in a file that any browser can keep', async () => {
   await using service = await open();
   const browser = openBrowser(service);

@@ -47,6 +47,8 @@ export function prepareButtons(parent) {
   addButtons(parent, '[data-print]', () => {
     print();
   });
+  // The script of its page saves it.
+  addButtons(parent, '[data-image]', () => {});
 }
 
 prepareButtons(document);

@@ -1,13 +1,16 @@
 /**
- * The page of recipients: shows the card whose code the tab keeps, so that Back, reload and a restored tab show it again.
- * Without this script, the form of the page shows the card.
+ * The page of recipients: shows the card whose code the tab keeps, so that Back, reload and a restored tab show it again,
+ * also without a connection. Without this script, the form of the page shows the card.
  */
 
 import { prepareButtons } from './console.js';
+import { hasCopies, keepCard, openCopy } from './recipient-offline.js';
 
-const { page = '' } = document.getElementById('recipient')?.dataset ?? {};
+const { page = '', worker = '' } = document.getElementById('recipient')?.dataset ?? {};
 const storageName = `largesse-card ${page}`;
 const timeoutMs = 20_000;
+/** Shorter, because a browser with copies can show one. */
+const timeoutWithCopyMs = 6_000;
 
 /** @typedef {{ code: string, email: string }} Typed The code, and the address that the form can ask for. */
 
@@ -53,15 +56,20 @@ function takeLinkedCode() {
   }
 }
 
-/** Searches as the form does, with the same limits and errors. @param {Typed} typed @returns {Promise<Document | null>} */
+/**
+ * Searches as the form does, with the same limits and errors.
+ * @param {Typed} typed @returns {Promise<Document | null>} null: the service did not respond
+ */
 async function find({ code, email }) {
   const body = new URLSearchParams(email === '' ? { code } : { code, email });
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.timeout((await hasCopies()) ? timeoutWithCopyMs : timeoutMs);
     const response = await fetch(page + location.search, { method: 'POST', body, signal });
     const found = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (!found.getElementById('recipient')) return null;
     // A code that is wrong is not searched again. One that is over a limit can be.
     if (response.status === 404 || response.status === 422) forget();
+    if (response.status === 200 || response.status === 404) void keepCard(found, { page, worker, code });
     return found;
   } catch {
     return null;
@@ -70,34 +78,50 @@ async function find({ code, email }) {
 
 let searches = 0;
 
-/** @param {Typed} typed */
-async function show(typed) {
+/** Hides the page. @returns {readonly (Element | undefined)[]} the notice that the card is loaded, and that it is not */
+function showWaiting() {
   const waiting = document.getElementById('waiting');
   for (const part of waiting?.parentElement?.children ?? [])
     if (part instanceof HTMLElement) part.hidden = part !== waiting && part.tagName !== 'H1';
   const [loading, failed] = waiting?.children ?? [];
   loading?.removeAttribute('hidden');
   failed?.setAttribute('hidden', '');
+  return [loading, failed];
+}
+
+/** @param {Typed} typed @param {{ isCopyShown?: boolean }} [state] */
+async function show(typed, { isCopyShown = false } = {}) {
+  const [loading, failed] = isCopyShown ? [] : showWaiting();
   searches += 1;
   const own = searches;
   const found = await find(typed);
   // The link of another card was opened.
   if (own !== searches) return;
-  const shown = found?.getElementById('recipient');
-  if (found && shown) return replacePage(found, shown, typed);
-  loading?.setAttribute('hidden', '');
-  failed?.removeAttribute('hidden');
+  if (found) return replacePage(found, typed);
+  const copy = isCopyShown ? null : await openCopy(page, typed.code);
+  if (own !== searches) return;
+  if (copy) {
+    replacePage(copy.found, typed);
+    showTime(copy.savedAt);
+  } else {
+    loading?.setAttribute('hidden', '');
+    failed?.removeAttribute('hidden');
+  }
   const retry = new AbortController();
   const again = () => {
     retry.abort();
-    void show(typed);
+    void show(typed, { isCopyShown: isCopyShown || copy !== null });
   };
   failed?.querySelector('button')?.addEventListener('click', again, { signal: retry.signal });
   addEventListener('online', again, { signal: retry.signal });
 }
 
-/** @param {Document} found @param {HTMLElement} shown @param {Typed} typed */
-function replacePage(found, shown, { code }) {
+/** @param {Document} found @param {Typed} typed */
+function replacePage(found, { code }) {
+  const shown = found.getElementById('recipient');
+  if (!shown) return;
+  const { lang, dir } = found.documentElement;
+  Object.assign(document.documentElement, { lang, dir });
   document.title = found.title;
   document.getElementById('recipient')?.replaceWith(document.adoptNode(shown));
   prepareButtons(shown);
@@ -106,6 +130,16 @@ function replacePage(found, shown, { code }) {
   // The server does not repeat a code that was not found.
   field.value = code;
   field.focus();
+}
+
+/** Says that the shown card is a copy. @param {number} savedAt in ms */
+function showTime(savedAt) {
+  const notice = document.getElementById('saved');
+  if (!notice) return;
+  const { lang } = document.documentElement;
+  const time = new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' }).format(savedAt);
+  notice.textContent = (notice.dataset['text'] ?? '').replace('{time}', time);
+  notice.hidden = false;
 }
 
 function open() {
@@ -133,7 +167,10 @@ document.addEventListener('submit', (event) => {
 });
 
 document.addEventListener('click', ({ target }) => {
-  if (target instanceof Element && target.closest('[data-forget]')) forget();
+  if (!(target instanceof Element)) return;
+  if (target.closest('[data-forget]')) forget();
+  if (target.closest('[data-image]'))
+    void import('./recipient-image.js').then(({ saveImage }) => saveImage());
 });
 
 /* The code on the whole screen, which stays on at the counter. */
@@ -165,5 +202,6 @@ if (document.querySelector('[data-opens]')) {
     email: email instanceof HTMLInputElement ? email.value : '',
   };
   const isKept = typed.code !== '' && keep(typed);
+  if (typed.code !== '') void keepCard(document, { page, worker, code: typed.code });
   history.replaceState(null, '', isKept ? `${page}/card${location.search}` : location.href);
 }

@@ -31,6 +31,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { pageLanguageOf } from './texts.ts';
+import { recipientWorkerPath } from '../recipient/place.ts';
 import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { visitorOf } from './visitor.ts';
@@ -80,6 +81,12 @@ export function addConsole(
     // Its own folder does not contain `/till`.
     reply.headers({ 'x-content-type-options': 'nosniff', 'service-worker-allowed': `${basePath}/till` });
     return sendDocument(request, reply, worker);
+  });
+  app.get(`${basePath}${recipientWorkerPath}`, { config: { isFile: true } }, async (request, reply) => {
+    const recipientWorker = assets.find('recipient-worker.js');
+    if (!recipientWorker) throw new Fault('not-found');
+    reply.header('x-content-type-options', 'nosniff');
+    return sendDocument(request, reply, recipientWorker);
   });
   for (const route of consoleRoutes) {
     app.route({

@@ -1,8 +1,9 @@
 /** A card as its recipient sees it: on the screen, and as a sheet that folds to a card. */
 
+import { addDays, formatInstant, startOfDay } from '../../domain/day.ts';
 import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
-import type { Secret } from '../../platform/secret.ts';
+import type { ShownMovements } from '../../service/cards/recipient-lookup.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { balanceRibbon } from '../cards/parts.ts';
 import { cardSheet } from '../cards/sheet.ts';
@@ -31,13 +32,17 @@ function movementName({ kind, credit }: Transfer, { texts }: RecipientLanguage):
   }
 }
 
-function history({ store, language }: RecipientPlace, transfers: readonly Transfer[]): Markup {
+/** The movements, each with its time and its location: those of a location have the time there. */
+function history({ store, language }: RecipientPlace, { transfers, locations }: ShownMovements): Markup {
   const { locale, texts } = language;
   const rows = transfers.map((transfer) => {
-    const { amount, createdAt } = transfer;
+    const { amount, createdAt, locationId } = transfer;
+    const location = locationId === null ? undefined : locations.get(locationId);
     const change = signedText({ ...amount, minor: effectOf(transfer) }, locale);
-    const day = timeElement(createdAt, store, locale, { dateStyle: 'long' });
-    return markup`<li class="row apart stub"><span><strong>${movementName(transfer, language)}</strong><br><span class="small soft">${day}</span></span><span class="sum"><bdi>${change}</bdi></span></li>
+    const at = { timeZone: location?.timeZone ?? store.timeZone };
+    const time = timeElement(createdAt, at, locale, { dateStyle: 'long', timeStyle: 'short' });
+    const place = location && markup`<bdi>${location.name}</bdi><br>`;
+    return markup`<li class="row apart stub"><span><strong>${movementName(transfer, language)}</strong><br><span class="small soft">${place}${time}</span></span><span class="sum"><bdi>${change}</bdi></span></li>
 `;
   });
   return markup`<section class="panel" aria-labelledby="history"><h2 id="history">${texts.history}</h2><ul>
@@ -48,27 +53,36 @@ ${rows}</ul></section>
 const icons = {
   fill: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"/></svg>`,
   copy: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><rect x="8" y="8" width="12" height="12" rx="2"/><path d="M16 8V4H4v12h4"/></svg>`,
+  save: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M12 4v11M7.5 10.5 12 15l4.5-4.5M4 19.5h16"/></svg>`,
   print: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/></svg>`,
   spent: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="m5 12.5 4.5 4.5L19 7.5"/></svg>`,
   suspended: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M9.5 8.5v7M14.5 8.5v7"/></svg>`,
   expired: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/></svg>`,
 } as const;
 
-type ShownCard = ShownBy & {
-  readonly card: Card;
-  readonly transfers: readonly Transfer[];
-  readonly isOver: boolean;
-};
+type ShownCard = ShownBy &
+  ShownMovements & {
+    readonly card: Card;
+    readonly isOver: boolean;
+  };
 
 /** An amount in a sentence, which keeps its own direction. */
 function isolated(amount: string): Markup {
   return markup`<bdi>${amount}</bdi>`;
 }
 
-/** The code for the counter. Scanners read it on white, so it is white on dark pages as well. */
-function codePanel({ language: { texts, shared }, cardPage }: RecipientPlace, code: Secret): Markup {
+/**
+ * The code for the counter. Scanners read it on white, so it is white on dark pages as well. A browser keeps a copy of the
+ * card until the instant of `data-until`, if there is one.
+ */
+function codePanel(
+  { store, language: { texts, shared }, cardPage }: RecipientPlace,
+  { card, code }: ShownCard,
+): Markup {
+  const until =
+    card.expiresOn === null ? '' : formatInstant(startOfDay(addDays(card.expiresOn, 1), store.timeZone));
   const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
-  return markup`<section class="show-code" aria-label="${shared.codeLabel}"><button class="qr-tap" type="button" popovertarget="full">${qr}<span class="tap">${icons.fill}${texts.fill}</span></button>
+  return markup`<section class="show-code" data-until="${until}" aria-label="${shared.codeLabel}"><button class="qr-tap" type="button" popovertarget="full">${qr}<span class="tap">${icons.fill}${texts.fill}</span></button>
 <p class="codeline" id="shown-code" dir="ltr">${groupedCode(code)}</p></section>
 `;
 }
@@ -95,8 +109,8 @@ function spendable({ language: { locale, texts, shared } }: RecipientPlace, { ca
   const until =
     card.expiresOn === null
       ? undefined
-      : markup`<span>${shared.expiryLabel} <span class="nowrap">${dayText(card.expiresOn, locale, 'long')}</span></span>`;
-  return markup`<section class="spendable"><h1 class="sr">${shared.cardTitle}</h1><p>${figure(available, locale)} <span class="soft">${texts.available}</span></p>
+      : markup`<span id="valid-until">${shared.expiryLabel} <span class="nowrap">${dayText(card.expiresOn, locale, 'long')}</span></span>`;
+  return markup`<section class="spendable"><p class="notice" id="saved" role="status" data-text="${texts.saved}" hidden></p><h1 class="sr">${shared.cardTitle}</h1><p>${figure(available, locale)} <span class="soft">${texts.available}</span></p>
 ${balanceRibbon(card, fillPlain(texts.left, { left, initial }))}
 <p class="row apart small soft">${held}${until}</p></section>
 `;
@@ -139,9 +153,9 @@ export function recipientCardPage(
   if (card.balance.minor === 0n) return endedPage(services, place, shown, spentText(place, shown));
   const { shop, brand, language, cardPage } = place;
   const { texts, shared } = language;
-  const content = markup`${codePanel(place, shown.code)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
+  const content = markup`${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
 <p class="small soft">${shared.codeHint} ${texts.private}</p></section>
-<div class="grid">${gift(place, card)}${history(place, shown.transfers)}${another(place)}</div>
+<div class="grid">${gift(place, card)}${history(place, shown)}${another(place)}</div>
 ${fullScreen(place, shown)}`;
   const sheet = cardSheet({
     card,
@@ -218,9 +232,10 @@ function spentText({ store, language: { locale, texts } }: RecipientPlace, { tra
 function endedPage(
   services: ConsoleServices,
   place: RecipientPlace,
-  { card, transfers, ...shownBy }: ShownCard,
+  shown: ShownCard,
   { icon, title, text, fact }: Ended,
 ): PageResponse {
+  const { card, code, address } = shown;
   const { contact, language } = place;
   const { texts, shared } = language;
   const facts = fact && markup`<dt>${fact.name}</dt><dd>${fact.value}</dd>`;
@@ -230,7 +245,8 @@ function endedPage(
       : markup`<div class="actions"><a class="button first" href="${writeLink(contact)}">${texts.write}</a></div>
 `;
   const content = markup`<section class="void"><span class="badge">${icon}</span><h1>${title}</h1><p class="soft">${text}</p><dl class="facts"><dt>${shared.cardTitle}</dt><dd dir="ltr">•••• ${card.lastCharacters}</dd>${facts ?? undefined}</dl></section>
-<div class="grid">${write}${history(place, transfers)}${another(place)}</div>
+<div class="grid">${write}${history(place, shown)}${another(place)}</div>
 `;
+  const shownBy = { code, address };
   return { status: 200, body: publicPage(services, place, { title, content, isCard: true, shownBy }) };
 }

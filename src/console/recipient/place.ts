@@ -16,6 +16,9 @@ import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
 
+/** The service worker of all these pages. Its folder is its scope. */
+export const recipientWorkerPath = '/b/worker.js';
+
 /** A store's page, in the language of its visitor. */
 export type RecipientPlace = {
   readonly store: Store;
@@ -154,7 +157,7 @@ export function publicPage(
   const { tag, direction, texts } = language;
   const onScreen = sheet ? ' noprint' : '';
   const opens = opensCard ? markup` data-opens` : undefined;
-  const body = markup`<div class="branded" id="recipient" data-page="${page}"${opens}>
+  const body = markup`<div class="branded" id="recipient" data-page="${page}" data-worker="${services.frame.basePath}${recipientWorkerPath}"${opens}>
 <header class="shopbar${onScreen}"><p class="shopname">${mark}<bdi>${shop}</bdi></p>${languageMenu(services, place, shownBy)}</header>
 <main class="${isCard ? 'card-mode' : 'public stack'}${onScreen}" id="content">
 ${content}${waiting(place)}

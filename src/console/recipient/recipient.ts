@@ -106,12 +106,12 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
     return unknownPage(services, { ...place, asksAddress: outcome.asksAddress });
   }
   const { card, code } = outcome;
-  const transfers = await storage.read(() => listShownMovements(card));
+  const movements = await storage.read(() => listShownMovements(card));
   return recipientCardPage(services, place, {
     card,
     code,
     address: address?.address ?? null,
-    transfers,
+    ...movements,
     isOver: isExpired(card, today(ctx, store)),
   });
 }

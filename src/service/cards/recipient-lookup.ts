@@ -16,9 +16,11 @@ import type { Fault } from '../../domain/fault.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { listTransfersBefore } from '../../storage/money/transfer.ts';
+import { findLocation } from '../../storage/stores/location.ts';
 import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import {
@@ -213,10 +215,22 @@ export function* findRecipientPage(
 /** Movements of a card that its page shows. */
 const movementsMax = 50;
 
+/** Movements of a card, newest first, and the locations where they took place by their ids. */
+export type ShownMovements = {
+  readonly transfers: readonly Transfer[];
+  readonly locations: ReadonlyMap<number, Location>;
+};
+
 /** The newest movements of a card that was found. */
-export function* listShownMovements({
-  storeId,
-  id,
-}: Pick<Card, 'storeId' | 'id'>): Script<readonly Transfer[]> {
-  return yield* listTransfersBefore({ storeId, cardId: id }, { before: null, limit: movementsMax });
+export function* listShownMovements({ storeId, id }: Pick<Card, 'storeId' | 'id'>): Script<ShownMovements> {
+  const transfers = yield* listTransfersBefore(
+    { storeId, cardId: id },
+    { before: null, limit: movementsMax },
+  );
+  const places = new Set(transfers.flatMap(({ locationId }) => (locationId === null ? [] : [locationId])));
+  const found = yield* parallel(...Array.from(places, (place) => findLocation(storeId, place)));
+  return {
+    transfers,
+    locations: new Map(found.flatMap((location) => (location ? [[location.id, location] as const] : []))),
+  };
 }
