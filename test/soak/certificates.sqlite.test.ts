@@ -19,7 +19,7 @@ import { tryLockFile } from '../../src/storage/sqlite/file-lock.ts';
 import { dnsOption, startAuthority, type Authority } from '../support/authority.ts';
 import { certificate } from '../support/certificate.ts';
 import { takesConnections, freePort } from '../support/postgres-port.ts';
-import { startProgram, type Program } from '../support/programs.ts';
+import { runProgram, startProgram, type Program } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { getSecurely } from '../support/secure-client.ts';
 
@@ -281,6 +281,36 @@ test('wrong DNS records are found before an attempt is spent, and others are exp
   const silent = await outcomeOf(authority);
   assert.equal(silent.type, 'dnsUnavailable');
   assert.doesNotMatch(silent.requests, spent);
+}); // prettier-ignore
+
+/** In a network of its own, in which one address is reached from the internet and another from behind a router. */
+const routes = `
+  ip link set lo up
+  ip address add 93.184.215.15/32 dev lo
+  ip address add 93.184.215.16/32 dev lo
+  ip address add 10.0.0.2/32 dev lo
+  ip route replace local 93.184.215.16 dev lo table local src 10.0.0.2
+  exec "$0" --input-type=module --eval "$1"`;
+
+test('another program at a public address is certain, unless a router can be the cause', async () => {
+  const reach = join(import.meta.dirname, '../../src/platform/certificates/reach.ts');
+  const code = `
+    import { once } from 'node:events';
+    import { createServer } from 'node:http';
+    import { probeAddresses } from ${JSON.stringify(reach)};
+    const server = createServer((request, response) => response.end('a router')).listen(8080);
+    await once(server, 'listening');
+    const probe = { port: 8080, domain: 'x.example', path: '/', proof: 'proof', signal: AbortSignal.timeout(9_000) };
+    for (const address of ['93.184.215.16', '93.184.215.15'])
+      console.log(await probeAddresses([address], probe).catch((error) => error.message));
+    server.close();`;
+  const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+  const { code: exit, output, errors } = await runProgram('unshare', [...user, '--net', 'sh', '-euc', routes, process.execPath, code]);
+  assert.equal(exit, 0, errors);
+  assert.deepEqual(output.trimEnd().split('\n'), [
+    'false',
+    'x.example leads to 93.184.215.15, where another program responds, not this service.',
+  ]);
 }); // prettier-ignore
 
 test('an authority that rejects most nonces still issues', async () => {

@@ -1,9 +1,10 @@
 /** Whether the domain leads to this machine: finds the usual mistakes before an attempt at the authority is spent. */
 
+import { createSocket } from 'node:dgram';
 import dns from 'node:dns';
+import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { AcmeProblem, shownText } from '../acme/problem.ts';
 import { codeOf } from '../error-code.ts';
 import { isLoopback } from '../loopback.ts';
@@ -51,11 +52,10 @@ export type Probe = {
  */
 export async function probeAddresses(addresses: readonly string[], probe: Probe): Promise<boolean> {
   const found = await Promise.all(addresses.map((address) => requestProof(address, probe)));
-  const isBehindRouter = !hasPublicAddress();
   for (const [place, response] of found.entries()) {
     const address = addresses[place] ?? '';
-    const isCertain = !isBehindRouter || isIP(address) === 6 || isLoopback(address);
-    if (response === 'another' && isCertain)
+    if (response !== 'another') continue;
+    if (isIP(address) === 6 || isLoopback(address) || (await isReachedFromPublicAddress(address)))
       throw new AcmeProblem(
         'anotherServer',
         shownText(`${probe.domain} leads to ${address}, where another program responds, not this service.`),
@@ -94,9 +94,20 @@ async function requestProof(
   return await promise;
 }
 
-/** Whether an interface of this machine has an IPv4 address of the internet. */
-function hasPublicAddress(): boolean {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .some(({ family, address }) => family === 'IPv4' && isPublic(address));
+/**
+ * Whether this machine reaches an IPv4 address from an address of the internet, without a router that translates it.
+ * Nothing is sent: connecting a UDP socket only chooses its route. A unit of systemd can forbid to list the interfaces.
+ */
+async function isReachedFromPublicAddress(address: string): Promise<boolean> {
+  const socket = createSocket('udp4');
+  try {
+    socket.connect(80, address);
+    await once(socket, 'connect');
+    return isPublic(socket.address().address);
+  } catch {
+    // There is no route.
+    return false;
+  } finally {
+    socket.close();
+  }
 }
