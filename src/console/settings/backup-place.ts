@@ -19,6 +19,7 @@ import { inputField, select } from '../kit/form.ts';
 import type { Page, VisitorPage } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { waitShortly } from '../kit/wait.ts';
 import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 import { backupsPath, type BackupTools } from './recovery-sheet.ts';
 
@@ -52,9 +53,18 @@ function valuesOf({ settings: { place, rhythm } }: BackupState): Values {
   const none = { kind: place?.kind ?? '', disk: '', address: '', region: '', bucket: '', keyId: '', rhythm };
   if (place?.kind === 'disk') return { ...none, disk: place.mount };
   if (place?.kind !== 's3') return none;
-  const { host, port, region, bucket, keyId } = place;
-  const address = `https://${host}${port === 443 ? '' : `:${port}`}`;
-  return { ...none, address, region, bucket, keyId };
+  return { ...none, ...bucketValuesOf(place) };
+}
+
+/** The fields of a bucket, as they are typed. */
+export function bucketValuesOf({
+  host,
+  port,
+  region,
+  bucket,
+  keyId,
+}: S3Bucket): Readonly<Record<BucketField, string>> {
+  return { address: `https://${host}${port === 443 ? '' : `:${port}`}`, region, bucket, keyId };
 }
 
 /** The fields of a bucket, without the secret. @param isOptional whether another place can be chosen. */
@@ -215,7 +225,7 @@ export async function savePlace(
   }
   const areNotified = await notifyOwners(page);
   // A first backup shows at once whether the place works.
-  void tools.run();
+  await waitShortly(tools.run());
   return seeOther(`${backupsPath}?done=${areNotified ? 'saved' : 'savedUnnoticed'}`);
 }
 

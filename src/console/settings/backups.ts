@@ -16,6 +16,7 @@ import { alert, hidden, textArea } from '../kit/form.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type PageResponse, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { waitShortly } from '../kit/wait.ts';
 import { placePanel, backupPlaceText, removePlace, savePlace, type ShownPlace } from './backup-place.ts';
 import {
   backupsPath,
@@ -162,8 +163,6 @@ ${back}</div>`,
 }
 
 const refreshSeconds = 3;
-/** A person waits so long for a page that shows the result. After it, the page shows that the work goes on. */
-const waitMaxMs = 10_000;
 
 /** Runs a form if owners may set backups up, and otherwise shows the page, which says why not. */
 function withTools(handle: (page: Page, tools: BackupTools) => Promise<ConsoleResponse>) {
@@ -175,15 +174,8 @@ function withTools(handle: (page: Page, tools: BackupTools) => Promise<ConsoleRe
   };
 }
 
-async function within(work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, waitMaxMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
-}
-
 async function backUpNow(_page: Page, tools: BackupTools): Promise<ConsoleResponse> {
-  await within(tools.run());
+  await waitShortly(tools.run());
   return seeOther(backupsPath);
 }
 
@@ -198,7 +190,7 @@ async function tryRestore(page: Page, tools: BackupTools): Promise<ConsoleRespon
   const name = state.backups[0]?.name ?? '';
   await page.write(() => listBackupUse(page.ctx, page.by, { rule: tools.rule, name, use: 'test' }));
   const trying = tools.tryNewest(key.value.identity);
-  await within(trying);
+  await waitShortly(trying);
   // The result is stored, and the page shows it when it is there.
   if (tools.isRunning()) return seeOther(backupsPath);
   const tried = await trying;

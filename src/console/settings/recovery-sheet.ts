@@ -10,6 +10,7 @@ import { inputField } from '../kit/form.ts';
 import type { Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type ConsoleServices, type PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
+import { waitShortly } from '../kit/wait.ts';
 import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 
 export const backupsPath = '/settings/machine/backups';
@@ -134,7 +135,7 @@ export async function confirmTyped(
   if (recipient === null) return await shown(text.wrongTyped);
   const areNotified = await notifyOwners(page);
   // A first backup shows at once whether the place works.
-  void tools.run();
+  await waitShortly(tools.run());
   return seeOther(`${backupsPath}?done=${areNotified ? 'sheet' : 'sheetUnnoticed'}`);
 }
 

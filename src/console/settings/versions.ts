@@ -9,6 +9,7 @@ import type { VersionCheck } from '../../domain/versions.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type PageResponse, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
+import { waitShortly } from '../kit/wait.ts';
 import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 
 export const versionsPath = '/settings/machine/versions';
@@ -78,9 +79,6 @@ ${questionPanel(page, check)}
 `);
 }
 
-/** A person waits so long for the first list. It is shown later if it takes longer. */
-const waitMaxMs = 10_000;
-
 async function saveDecision(page: Page): Promise<ConsoleResponse> {
   const text = page.text.versions;
   const { machineRule, rule, runIfDue } = page.services.versions;
@@ -101,10 +99,7 @@ async function saveDecision(page: Page): Promise<ConsoleResponse> {
         : null,
   );
   const areNotified = !isChanged || (await notifyOwners(page));
-  const waited = Promise.withResolvers<void>();
-  const timer = setTimeout(waited.resolve, waitMaxMs);
-  await Promise.race([runIfDue(), waited.promise]);
-  clearTimeout(timer);
+  await waitShortly(runIfDue());
   const done = isWanted ? 'allowed' : 'declined';
   return seeOther(`${versionsPath}?done=${areNotified ? done : 'unnoticed'}`);
 }
