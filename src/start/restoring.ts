@@ -6,12 +6,13 @@ import {
   sliceBytes,
   type RestoredShop,
   type RestoreProblem,
+  type RestoreSource,
   type RestoreState,
   type RestoreTools,
 } from '../domain/stores/restore.ts';
 import { readNewestOf } from '../delivery/backups/s3-target.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
-import { BackupError, type S3Bucket } from '../domain/backups/backup.ts';
+import { BackupError } from '../domain/backups/backup.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { FreeSpace } from '../platform/disk.ts';
 import { codeOf } from '../platform/error-code.ts';
@@ -67,6 +68,7 @@ class Restoring implements RestoreTools {
   #step: RestoreState['step'] = 'uploading';
   #problem: RestoreProblem | null = null;
   #trouble: RestoreState['trouble'] = null;
+  #source: RestoreSource | null = null;
   /** Ends a backup that is being fetched. */
   #fetching = new AbortController();
   #found: Found | null = null;
@@ -85,6 +87,7 @@ class Restoring implements RestoreTools {
       step: this.#step,
       problem: this.#problem,
       trouble: this.#trouble,
+      source: this.#source,
       found: this.#found,
     };
   }
@@ -98,13 +101,15 @@ class Restoring implements RestoreTools {
     });
   }
 
-  fetch(bucket: S3Bucket, parts: { readonly secret: Secret; readonly sheet: string | null }): Promise<void> {
+  fetch(source: RestoreSource, secret: Secret): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#isBusy() || !(await this.#prepare(0))) return;
+      if (this.#isBusy()) return;
+      this.#source = source;
+      if (!(await this.#prepare(0))) return;
       this.#step = 'fetching';
       this.#fetching = new AbortController();
       // The page shows the result when there is one.
-      void this.#receive(bucket, { ...parts, signal: this.#fetching.signal });
+      void this.#receive(source, { secret, signal: this.#fetching.signal });
     });
   }
 
@@ -224,18 +229,15 @@ class Restoring implements RestoreTools {
 
   /** Stores the newest backup of a bucket. */
   async #receive(
-    bucket: S3Bucket,
-    {
-      signal,
-      ...parts
-    }: { readonly secret: Secret; readonly sheet: string | null; readonly signal: AbortSignal },
+    { bucket, sheet }: RestoreSource,
+    { secret, signal }: { readonly secret: Secret; readonly signal: AbortSignal },
   ): Promise<void> {
     const { clock, network } = this.#parts;
     let received = 0;
     let problem: RestoreProblem | null = null;
     let trouble: RestoreState['trouble'] = null;
     try {
-      const source = await readNewestOf(bucket, { ...parts, clock, network, signal });
+      const source = await readNewestOf(bucket, { secret, sheet, clock, network, signal });
       if (!source) throw new RestoreError('none-found');
       await using file = await open(this.#folder.upload, 'r+');
       let checkedAt = -sliceBytes;

@@ -74,7 +74,11 @@ test('a bucket without a backup, one that rejects the key, and a private address
   bucket.objects.set('other/largesse-20261123T180005Z-7F3A.tar.zst.age', Buffer.from('hello'));
   assert.match(await fetched(), /The storage has no backup of Largesse/);
   bucket.fault = 'forbidden';
-  assert.match(await fetched(), /The storage does not accept the access key .*SignatureDoesNotMatch/);
+  assert.match(await fetched({ sheet: otherSheet }), /The storage does not accept the access key .*SignatureDoesNotMatch/);
+  const { text: again } = await browser.get(`${setup}/restore`);
+  for (const value of [typed.address, typed.region, typed.bucket, typed.keyId, otherSheet])
+    assert.ok(again.includes(`value="${value}"`), `${value} can be corrected`);
+  assert.ok(!again.includes(typed.secret));
   bucket.fault = null;
   assert.match(await fetched({ address: 'https://inside.storage.example' }), /The storage is not on the internet/);
   assert.match(await fetched({ address: 'https://none.storage.example' }), /The address of the storage is not known/);

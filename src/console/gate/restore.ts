@@ -12,7 +12,13 @@ import { gatePage } from '../kit/page.ts';
 import { openRoute, type VisitorPage } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
-import { bucketFieldNames, bucketInputs, readBucket, type BucketField } from '../settings/backup-place.ts';
+import {
+  bucketFieldNames,
+  bucketInputs,
+  bucketValuesOf,
+  readBucket,
+  type BucketField,
+} from '../settings/backup-place.ts';
 
 /** The path of the pages for a link. */
 export function restorePathOf(token: string): string {
@@ -65,8 +71,8 @@ function restorePage(
 /** The sentence for people above the own words of the storage. */
 function troublePart(page: VisitorPage, trouble: RestoreState['trouble']): Markup | undefined {
   if (!trouble) return undefined;
-  const { troubles, response } = page.text.backups;
-  const { title, advice } = troubles[trouble.kind];
+  const { response } = page.text.backups;
+  const { title, advice } = { ...page.text.backups.troubles, ...page.text.restore.troubles }[trouble.kind];
   return markup`<div class="notice bad" role="alert"><div class="stack"><h2>${fillPlain(title, { place: page.text.restore.storage })}</h2><p>${advice}</p><p>${response}</p></div></div><p class="payload" dir="ltr">${trouble.said}</p>`;
 }
 
@@ -84,7 +90,7 @@ function panelOf(
   const path = page.url(restorePathOf(page.param('token')));
   switch (state.step) {
     case 'uploading':
-      return markup`${uploadPanel(page, state)}${bucketPanel(page, { bucket, isOpen: state.trouble !== null || state.problem === 'none-found' })}${newShopLink(page)}`;
+      return markup`${uploadPanel(page, state)}${bucketPanel(page, state, bucket)}${newShopLink(page)}`;
     case 'fetching':
       return markup`<section class="panel stack" role="status"><h2>${text.fetching}</h2><p>${fillPlain(text.fetchingText, { size: sizeText(page, state.upload?.received ?? 0) })}</p></section>${dropForm(page)}`;
     case 'uploaded':
@@ -131,11 +137,14 @@ function sizeText({ language }: VisitorPage, bytes: number): string {
 /** The service fetches the newest backup of a bucket itself. */
 function bucketPanel(
   page: VisitorPage,
-  { bucket, isOpen }: { readonly bucket: BucketForm | undefined; readonly isOpen: boolean },
+  { trouble, problem, source }: RestoreState,
+  bucket: BucketForm | undefined,
 ): Markup {
   const text = page.text.restore;
+  const isOpen = trouble !== null || problem === 'none-found' || bucket !== undefined;
   const none = { address: '', region: '', bucket: '', keyId: '', sheet: '' };
-  const { values, errors } = bucket ?? { values: none, errors: {} };
+  const last = source ? { ...bucketValuesOf(source.bucket), sheet: source.sheet ?? '' } : none;
+  const { values, errors } = bucket ?? { values: last, errors: {} };
   const path = page.url(restorePathOf(page.param('token')));
   const secret = inputField({
     name: 'secret',
@@ -154,7 +163,7 @@ function bucketPanel(
     hint: text.sheetHint,
     error: errors.sheet,
   });
-  return markup`<details class="panel stack"${isOpen || bucket ? markup` open` : undefined}><summary>${text.fromStorage}</summary>
+  return markup`<details class="panel stack"${isOpen ? markup` open` : undefined}><summary>${text.fromStorage}</summary>
 <form class="stack" method="post" action="${path}/fetch"><p>${text.fromStorageHint}</p><div class="fields">${bucketInputs(page, { values, errors, isOptional: false })}
 ${secret}
 ${sheet}</div><div><button class="button first">${text.fetch}</button></div></form></details>`;
@@ -225,7 +234,7 @@ const fetchNewest: Step = async (page, tools) => {
   };
   if (!read.ok || Object.keys(errors).length > 0) return restorePage(page, tools.state(), { bucket: { values, errors } });
   const sheet = values.sheet === '' ? null : values.sheet;
-  await tools.fetch(read.bucket, { secret: new Secret(typed), sheet });
+  await tools.fetch({ bucket: read.bucket, sheet }, new Secret(typed));
   return here(page);
 }; // prettier-ignore
 

@@ -30,6 +30,12 @@ export type RestoreProblem =
 /** A shop of the backup. */
 export type RestoredShop = { readonly name: string; readonly domain: string; readonly cards: number };
 
+export type RestoreSource = {
+  readonly bucket: S3Bucket;
+  /** The id of the recovery sheet; null: any. */
+  readonly sheet: string | null;
+};
+
 export type RestoreState = {
   /** The size of the upload, and the bytes that have arrived; null: there is none. */
   readonly upload: { readonly bytes: number; readonly received: number } | null;
@@ -38,6 +44,8 @@ export type RestoreState = {
   readonly problem: RestoreProblem | null;
   /** The reason why a storage did not send a backup, and its own words. */
   readonly trouble: { readonly kind: BackupTrouble; readonly said: string } | null;
+  /** The storage that was typed last, without its secret, so that a wrong field can be corrected; null: there is none. */
+  readonly source: RestoreSource | null;
   /** Null: the backup was not examined, or cannot be restored. */
   readonly found: { readonly madeAt: number; readonly shops: readonly RestoredShop[] } | null;
 };
@@ -49,11 +57,8 @@ export type RestoreTools = {
   readonly begin: (bytes: number) => Promise<RestoreProblem | null>;
   /** Stores a slice. @returns the number of the next one, which differs if this one was not expected; or the problem. */
   readonly append: (number: number, slice: Uint8Array) => Promise<number | RestoreProblem>;
-  /** Fetches the newest backup of a storage, which can take minutes. @param sheet the id of its recovery sheet; null: any. */
-  readonly fetch: (
-    bucket: S3Bucket,
-    parts: { readonly secret: Secret; readonly sheet: string | null },
-  ) => Promise<void>;
+  /** Fetches the newest backup of a storage, which can take minutes. */
+  readonly fetch: (source: RestoreSource, secret: Secret) => Promise<void>;
   /** Opens and verifies the backup, which can take minutes. @param key the typed key of the recovery sheet. */
   readonly examine: (key: string) => Promise<void>;
   /** Restores the examined backup, and starts the service again. @returns false if the name is not that of a shop of it. */
