@@ -227,7 +227,8 @@ async function checkBackup(
   const stores = await storage.read(listStores);
   const last = await storage.read(findLastBackup);
   if (last === null && stores.length === 0) return [ok('backup', 'there are no stores yet to back up')];
-  const remedy = 'run "largesse backup <file>", and let a timer run it once a day';
+  const remedy =
+    'set up backups under Settings, Backups, or let a timer run "largesse backup <file>" once a day';
   if (last === null) return [warning('backup', 'no backup was ever verified', remedy)];
   const message = `the last verified backup is from ${new Date(last).toISOString()}`;
   return [
