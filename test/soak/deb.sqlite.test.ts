@@ -128,8 +128,8 @@ test('packaging/deb/build makes a package with an account, private settings and 
       assert.match(stdout, /https:\/\/cards\.flowers\.example\/setup\/x\n$/);
       assert.deepEqual(readFileSync(calls, 'utf8').trimEnd().split('\n'), [
         `program certificate --retry https://${domain} auto`,
-        'systemctl stop largesse.service',
-        'systemctl restart largesse.socket',
+        'systemctl stop largesse.socket largesse.service',
+        'systemctl start largesse.socket',
         'systemctl enable --quiet largesse.socket largesse.service',
         'systemctl restart largesse.service',
         `program certificate --wait https://${domain} auto`,
