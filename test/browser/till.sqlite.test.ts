@@ -160,6 +160,73 @@ test('a printed card is scanned first, and activated with the keypad', async () 
   assert.match(await textOf(page), /sold on the card •••• 0001/);
 });
 
+test('the register passes an amount and a reference, which a scan and one tap redeem once', async () => {
+  const [card, next] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
+  await using window = await openTill({ viewport: { ...phone, height: 664 } });
+  const { page } = window;
+  await page.goto(window.url('/till#amount=12.50&reference=R-1042%20table%20b'));
+  await showsText(page, 'The register asks for $12.50. Scan the card. · R-1042 table b');
+  assert.equal(page.url(), window.url('/till'));
+  assert.deepEqual([...(await accessibilityFaults(page)), ...(await overflowFaults(page))], []);
+  await typeAsScanner(page, card.code);
+  await goTo(page, '/till/card/');
+  await showsText(page, 'Redeem $12.50');
+  assert.match(await textOf(page), /leaves \$34\.50/);
+  assert.equal(await page.$eval('.folded summary', (summary) => summary.dataset['value']), 'R-1042 table b');
+  assert.ok(
+    (await page.evaluate(() => document.documentElement.scrollHeight)) <= 664,
+    'nothing has to be scrolled',
+  );
+  await page.tap('#pay');
+  await goTo(page, '/till/redeemed/');
+  assert.equal(await card.balance(), '34.50');
+  const [entry] = await service.query(
+    "select reference from transfers where kind = 'debit' order by id desc limit 1",
+  );
+  assert.equal(entry?.['reference'], 'R-1042 table b');
+  await typeAsScanner(page, next.code);
+  await goTo(page, '/till/card/');
+  assert.equal(await amountOf(page), '', 'the next card does not have the amount');
+  const urls = window.requests().map((request) => decodeURIComponent(request.url().replace(/#.*/, '')));
+  assert.doesNotMatch(urls.join(' '), /12\.50|R-1042/);
+});
+
+test('a link of the register is checked, can be scanned, and is removed by a person', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill({ locale: 'de-DE' });
+  const { page } = window;
+  const long = 'x'.repeat(101);
+  for (const parameters of [
+    ...['12,50', '1e3', '0.00', '-5', '12.505', '', '1234567890123'].map((amount) => `amount=${amount}`),
+    `amount=5&reference=${long}`,
+    'amount=5&reference=a%0Ab',
+    'amount=5&amount=6',
+    'amount=5&tip=1',
+    'reference=R-1042',
+    `amount=5&reference=${long.repeat(10)}`,
+  ]) {
+    await page.goto('about:blank');
+    await page.goto(window.url(`/till#${parameters}`));
+    await showsText(page, 'Der Link der Kasse enthält keinen gültigen Betrag');
+  }
+  await typeAsScanner(page, card.code);
+  await goTo(page, '/till/card/');
+  assert.equal(await amountOf(page), '');
+  await window.open('/till');
+  await typeAsScanner(page, window.url('/till#amount=60'));
+  await showsText(page, 'Die Kasse verlangt 60,00 $');
+  await typeAsScanner(page, card.code);
+  await goTo(page, '/till/card/');
+  await showsText(page, '47,00 $ einlösen');
+  assert.equal(await amountOf(page), '60,00');
+  await window.open('/till');
+  await page.tap('#linked button');
+  await page.waitForSelector('#linked', { hidden: true });
+  await page.reload();
+  assert.equal(await page.$eval('#linked', (notice) => notice.checkVisibility()), false);
+  assert.equal(await card.balance(), '47.00');
+});
+
 test('a scan is read wherever the focus is', async () => {
   const card = await issue({ initial_value: '47.00' });
   await using window = await openTill();
@@ -366,7 +433,11 @@ test('the name opens the way to other pages, and locking leads to the PIN', asyn
   assert.equal(await page.$('details.menu[open]'), null);
   await choose('form[action="/till/lock"] button');
   assert.equal(new URL(page.url()).pathname, '/till/pin');
+  await page.goto(window.url('/till#amount=3.50'));
+  assert.deepEqual([new URL(page.url()).pathname, new URL(page.url()).hash], ['/till/pin', '']);
   await unlock();
+  await showsText(page, 'The register asks for $3.50');
+  await page.tap('#linked button');
   // A session that ends while an amount is entered.
   await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');

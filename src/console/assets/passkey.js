@@ -1,5 +1,10 @@
 /** Creates and uses passkeys. Without this script, or a browser with passkeys, people use a password. */
 
+import { takeLinked } from './till-link.js';
+
+// The register has opened the till before a person signed in.
+takeLinked();
+
 const isSupported =
   typeof PublicKeyCredential === 'function' &&
   'parseCreationOptionsFromJSON' in PublicKeyCredential &&

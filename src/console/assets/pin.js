@@ -1,5 +1,10 @@
 /** The keypad of a field with digits. The field works without it. */
 
+import { takeLinked } from './till-link.js';
+
+// The register has opened the till before a person unlocked it.
+takeLinked();
+
 for (const pad of document.querySelectorAll('[data-pad]')) {
   if (!(pad instanceof HTMLElement)) continue;
   const field = document.getElementById(pad.dataset['pad'] ?? '');

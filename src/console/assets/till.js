@@ -13,6 +13,7 @@ import {
   showPending,
   timeoutMs,
 } from './pending.js';
+import { dropLinked, fillLinked, isLink, keepLinked, showLinked, takeLinked } from './till-link.js';
 
 /** @typedef {import('./pending.js').Pending} Pending */
 
@@ -141,6 +142,8 @@ function submitWithChecks(form, prepare) {
     event.preventDefault();
     if (isSent) return;
     isSent = true;
+    // The next card must not have the amount of this one.
+    dropLinked();
     const { key = '', check: checkPath = '', tail = '', member = '' } = form.dataset;
     const amount = plainOf(fields, fields.has('choice') ? 'choice' : 'amount');
     const path = `${checkPath}?${checkQuery(fields, form.action)}`;
@@ -181,8 +184,10 @@ function setHidden(form, name, value) {
   form.append(input);
 }
 
+takeLinked();
 for (const form of document.querySelectorAll('form[data-decimals]')) {
   if (!(form instanceof HTMLFormElement)) continue;
+  if (form.id === 'redeem') fillLinked(form);
   const complete = addAmountEntry(form);
   if (form.id === 'redeem')
     submitWithChecks(form, () => {
@@ -212,6 +217,15 @@ for (const shown of document.querySelectorAll('[data-result][data-key]')) {
   else dropPending(key);
 }
 
+/* The amount of the register. */
+
+const linkedNotice = byId('linked');
+if (linkedNotice) showLinked(linkedNotice);
+// The till is open when the register opens the link.
+addEventListener('hashchange', () => {
+  if (takeLinked()) location.reload();
+});
+
 /* Scanners type a code and press Enter, wherever the focus is. */
 
 /** @param {EventTarget | null} target */
@@ -239,6 +253,12 @@ function keepWrongCode(form, field) {
   let isNative = false;
   let isSent = false;
   form.addEventListener('submit', (event) => {
+    if (isLink(field.value)) {
+      event.preventDefault();
+      keepLinked(field.value);
+      // The camera starts again.
+      return location.reload();
+    }
     // An email address leads to a list of cards.
     if (isNative || field.value.includes('@')) return;
     event.preventDefault();

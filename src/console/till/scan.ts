@@ -31,13 +31,20 @@ const emailLengthMax = 320;
 
 type Status = 200 | 404 | 422;
 
+/** The amount that the register has passed with a link. A script shows it: only the browser has what is after `#`. */
+function linkedNotice({ store: { currency }, request }: Page): Markup {
+  const text = tillTexts(request);
+  return markup`<div class="notice till-linked" id="linked" role="status" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-text="${text.linked}" data-invalid="${text.linkInvalid}" hidden><span></span><button class="button quiet" type="button">${text.unlink}</button></div>
+`;
+}
+
 function scanPage(page: Page, status: Status, error?: string): PageResponse {
   const text = tillTexts(page.request);
   const described =
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="code-error"`;
   const body = markup`${pendingSection(page.request, page.member.id)}
 <div class="columns"><div>${cameraFrame(page)}</div>
-<div><form data-code method="post" action="${page.basePath}/till/find"><label class="sr" for="code">${text.code}</label>
+<div>${linkedNotice(page)}<form data-code method="post" action="${page.basePath}/till/find"><label class="sr" for="code">${text.code}</label>
 <div class="search-line"><input class="field code" id="code" name="code" maxlength="${typedCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</form>
 <nav class="quick" aria-label="${text.others}"><a class="button" href="${page.basePath}/till/sell">${text.sellShort}</a><a class="button" href="${page.basePath}/till/refund">${text.refund}</a><a class="button" href="${page.basePath}/till/day">${text.day}</a></nav></div></div>`;
