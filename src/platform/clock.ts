@@ -51,6 +51,8 @@ export type TestClock = {
   offsetMs(): number;
   /** Takes over a stored offset; a smaller one is older, and changes nothing. */
   follow(offsetMs: number): void;
+  /** The lease of the advance that this process carries out; null: there is none. */
+  lease: number | null;
 };
 
 export function testClockOf(wall: WallClock): TestClock {
@@ -72,6 +74,7 @@ export function testClockOf(wall: WallClock): TestClock {
     follow(offsetMs) {
       offset = Math.max(offset, offsetMs);
     },
+    lease: null,
   };
 }
 

@@ -32,6 +32,7 @@ import { listRunningBatches } from '../storage/batches/batch.ts';
 import { listRunningStocks } from '../storage/stocks/stock.ts';
 import { writeByStore } from '../storage/sql/by-store.ts';
 import { beat } from '../storage/heartbeat.ts';
+import { findSandbox } from '../storage/sandbox.ts';
 import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 
 export type Background = {
@@ -153,8 +154,11 @@ export function startBackground(options: {
     repeat(whileTrusted(task), periodMs);
   let isPaused = false;
   const due = new Set<Promise<unknown>>();
-  /** Skips a task while the clock of a sandbox is advanced, which runs it itself. */
+  const isAdvancing = async (): Promise<boolean> =>
+    ctx.testClock !== null && (await storage.read(findSandbox))?.isAdvancing === true;
+  /** Skips a task while a process advances the clock of a sandbox, which runs it itself. */
   const unlessPaused = (task: () => Promise<unknown>) => async (): Promise<void> => {
+    if (await isAdvancing()) return;
     if (isPaused) return;
     const running = task();
     due.add(running);

@@ -6,6 +6,7 @@
  * and the counts are stored with each step, so another process continues where one has ended.
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Worker } from '../delivery/worker.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
@@ -25,7 +26,9 @@ import {
   endAdvance,
   findNextDue,
   findSandbox,
+  hasClaims,
   moveClock,
+  nothingDone,
   releaseAdvance,
   type Lease,
 } from '../storage/sandbox.ts';
@@ -49,6 +52,8 @@ const leaseMs = 8_000;
 const renewalMs = 2_000;
 /** Between two looks for an advance that no process continues. */
 const resumePeriodMs = 1_000;
+/** Between two looks for what other processes send. */
+const claimsPeriodMs = 100;
 const stepsMax = 1_000;
 const stepMinMs = 60_000;
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -109,7 +114,10 @@ class Advances implements TestClockRuns {
   async #start(lease: number): Promise<void> {
     const { database, background, logger } = this.#parts;
     const { storage } = database;
+    const { testClock } = database.ctx;
+    if (!testClock) throw new Error('the database is not a sandbox');
     this.#isRunning = true;
+    testClock.lease = lease;
     const renewal = setInterval(() => {
       storage
         .write(() => claimAdvance(this.#newLease(lease)))
@@ -129,6 +137,7 @@ class Advances implements TestClockRuns {
       throw error;
     } finally {
       clearInterval(renewal);
+      testClock.lease = null;
       this.#isRunning = false;
     }
   }
@@ -141,6 +150,7 @@ class Advances implements TestClockRuns {
     const { emails, webhooks } = this.#parts;
     this.#counted = [emails?.sent() ?? 0, webhooks.sent()];
     let counts = parseCounts(done);
+    let isFirst = done === nothingDone;
     let erasedAt = Number.NEGATIVE_INFINITY;
     for (;;) {
       if (this.isStopping) throw new Fault('closing', { retryAfterSeconds: 1 });
@@ -150,7 +160,8 @@ class Advances implements TestClockRuns {
       counts = addCounts(counts, await this.#runDue(erases));
       if (isEnd) break;
       const next = await this.#nextInstant(to, stepMs);
-      await this.#move(lease, next, counts);
+      await this.#move(lease, { next, counts, isFirst });
+      isFirst = false;
     }
     if (!(await storage.write(() => endAdvance(lease, JSON.stringify(counts))))) throw lostLease();
   }
@@ -195,13 +206,33 @@ class Advances implements TestClockRuns {
     return Math.min(to, Math.max(now + stepMs, Math.min(due, ...closings)));
   }
 
+  /**
+   * Waits for what other processes send, whose claims would expire when the clock moves. From the beginning of an advance
+   * they claim nothing, so this is needed only before its first step. The claims of a process that has ended expire.
+   */
+  async #untilNothingIsSent(): Promise<void> {
+    const { ctx, storage } = this.#parts.database;
+    while (await storage.write(() => hasClaims(ctx.clock.now()))) {
+      if (this.isStopping) throw new Fault('closing', { retryAfterSeconds: 1 });
+      await wait(claimsPeriodMs);
+    }
+  }
+
   /** Moves the clock while nothing is being sent, so that no claim expires. */
-  async #move(lease: number, next: number, counts: AdvanceCounts): Promise<void> {
+  async #move(
+    lease: number,
+    {
+      next,
+      counts,
+      isFirst,
+    }: { readonly next: number; readonly counts: AdvanceCounts; readonly isFirst: boolean },
+  ): Promise<void> {
     const { database, emails, webhooks } = this.#parts;
     const { ctx, storage } = database;
     const { testClock } = ctx;
     if (!testClock) throw new Error('the database is not a sandbox');
     const move = async (): Promise<void> => {
+      if (isFirst) await this.#untilNothingIsSent();
       const offsetMs = testClock.offsetMs() + Math.max(0, next - ctx.clock.now());
       const stored = { offsetMs, done: JSON.stringify(counts) };
       if (!(await storage.write(() => moveClock(lease, stored)))) throw lostLease();

@@ -1,6 +1,8 @@
 /** The row that makes a database a sandbox for ever, with its clock and the last advance of it. */
 
+import type { Context } from './context.ts';
 import { bytesOrNull, columns, flag, integer, integerOrNull, textOrNull, type RowOf } from './sql/columns.ts';
+import { forUpdate } from './sql/fragments.ts';
 import { all, execute, first, sql, toNumber, type Script } from './sql/sql.ts';
 
 export type Sandbox = {
@@ -52,13 +54,16 @@ export function* insertSandbox(at: number): Script<void> {
 /** The process that advances the clock, and the times of the machine (ms): now, and until when it does. */
 export type Lease = { readonly lease: number; readonly now: number; readonly until: number };
 
+/** The JSON of `done` before the first step of an advance. */
+export const nothingDone = '{}';
+
 /** Begins an advance, unless one is in progress. @returns whether it has begun. */
 export function* insertAdvance(
   { lease, until }: Lease,
   advance: { readonly from: number; readonly to: number; readonly digest: Uint8Array | null },
 ): Script<boolean> {
   const rows = yield* all(sql`
-    update sandbox set advanced_from = ${advance.from}, advanced_to = ${advance.to}, done = '{}', is_advancing = 1,
+    update sandbox set advanced_from = ${advance.from}, advanced_to = ${advance.to}, done = ${nothingDone}, is_advancing = 1,
       request_digest = ${advance.digest}, lease = ${lease}, leased_until = ${until}
     where id = 1 and is_advancing = 0 returning id`);
   return rows.length === 1;
@@ -95,6 +100,28 @@ export function* endAdvance(lease: number, done: string): Script<boolean> {
 export function* releaseAdvance(lease: number): Script<void> {
   yield* execute(sql`
     update sandbox set lease = null, leased_until = null where id = 1 and lease = ${lease}`);
+}
+
+/**
+ * Whether a process can claim what it sends: while the clock is advanced, only the process that advances it can. The lock
+ * lasts until the claims are committed, so an advance that begins finds them.
+ */
+export function* mayClaim({ testClock }: Pick<Context, 'testClock'>): Script<boolean> {
+  if (!testClock) return true;
+  const row = yield* first(sql<{ offset_ms: bigint }>`
+    select offset_ms from sandbox where id = 1 and (is_advancing = 0 or lease = ${testClock.lease}) ${forUpdate}`);
+  // It can have moved while this waited for the lock.
+  if (row) testClock.follow(toNumber(row.offset_ms));
+  return row !== undefined;
+}
+
+/** Whether a process sends an email or a webhook, or has ended while it did: a claim lasts longer than `now` (ms). */
+export function* hasClaims(now: number): Script<boolean> {
+  yield* all(sql`select id from sandbox where id = 1 ${forUpdate}`);
+  const found = yield* all(sql`
+    select 1 as found from email_deliveries where lease is not null and next_at > ${now}
+    union all select 1 from webhook_deliveries where lease is not null and next_at > ${now} limit 1`);
+  return found.length === 1;
 }
 
 type Due = { readonly at: bigint | null };

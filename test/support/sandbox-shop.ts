@@ -1,13 +1,17 @@
 /** A sandbox with what becomes due later: holds, scheduled emails, reminders, expiries, days and webhooks. */
 
 import assert from 'node:assert/strict';
+import { scopes } from '../../src/domain/stores/store.ts';
 import { defaultEmailSettings } from '../../src/domain/emails/email.ts';
 import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { saveEmailSettings } from '../../src/storage/emails/email.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
-import { requireStore } from '../../src/service/stores/store.ts';
+import { createToken } from '../../src/service/stores/token.ts';
+import { createStore, requireStore } from '../../src/service/stores/store.ts';
+import type { Environment } from './engine-database.ts';
+import { newStore } from './fixtures.ts';
 import { send, type TestResponse } from './http-client.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
 
@@ -38,6 +42,15 @@ function dayAfter(instant: number, days: number): string {
   return new Date(instant + days * dayMs).toISOString().slice(0, 10);
 }
 
+/** Makes a database a sandbox with a store. @returns a token with all scopes. */
+export async function openSandboxShop(environment: Environment, domain: string): Promise<string> {
+  await using database = await openDatabase(readConfig(environment), { prepare: true, becomesSandbox: true });
+  const { ctx, storage } = database;
+  const store = await storage.write(() => createStore(ctx, newStore({ domain, expiringSoonDays: 7 })));
+  const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));
+  return secret.reveal();
+}
+
 /** Sets the schedule of reminders: 30 and 7 days before an expiry, and 14 days after the issue. */
 export async function scheduleReminders(
   environment: Readonly<Record<string, string>>,
@@ -59,12 +72,19 @@ export async function fillShop(
   {
     cards,
     days,
-    receiver,
-  }: { readonly cards: number; readonly days: number; readonly receiver: WebhookReceiver },
+    receiver = null,
+  }: {
+    readonly cards: number;
+    readonly days: number;
+    /** Null: the shop has its webhook. */
+    readonly receiver?: WebhookReceiver | null;
+  },
 ): Promise<readonly number[]> {
   const now = Date.parse(clockIn(await shop.get('/test_clock')).now);
-  const hook = await shop.post('/webhooks', { url: receiver.url, events: ['gift_card.*'] });
-  assert.equal(hook.status, 201, hook.text);
+  if (receiver) {
+    const hook = await shop.post('/webhooks', { url: receiver.url, events: ['gift_card.*'] });
+    assert.equal(hook.status, 201, hook.text);
+  }
   const ids: number[] = [];
   for (let index = 0; index < cards; index += 1) {
     const created = await shop.post('/gift_card', {

@@ -22,6 +22,7 @@ export type WebhookReceiver = AsyncDisposable & {
     readonly status: number;
     readonly body?: string;
     readonly headers?: Record<string, string>;
+    readonly delayMs?: number;
   } | null;
 };
 
@@ -34,7 +35,11 @@ export async function receiveWebhooks(): Promise<WebhookReceiver> {
       const body = Buffer.concat(chunks).toString();
       got.push({ headers: request.headers, body, event: JSON.parse(body) as Got['event'] });
       const { response: reply } = receiver;
-      if (reply) response.writeHead(reply.status, reply.headers).end(reply.body);
+      const respond = (): void => {
+        if (reply) response.writeHead(reply.status, reply.headers).end(reply.body);
+      };
+      if (reply?.delayMs === undefined) respond();
+      else setTimeout(respond, reply.delayMs);
     });
   });
   await new Promise<void>((resolve) => {

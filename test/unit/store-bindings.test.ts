@@ -33,6 +33,7 @@ const ofAllStores: readonly { readonly text: string; readonly why: string }[] = 
   { text: 'select max(newest.id) as id from', why: 'not sent in a distributed database' },
   { text: "select store_id, id from holds where status = 'open'", why: 'finds expired holds' },
   { text: 'select min(expires_at) as at from holds', why: 'only in a sandbox, which is not distributed' },
+  { text: 'select 1 as found from email_deliveries where lease is not null', why: 'only in a sandbox, which is not distributed' },
   { text: 'select store_id, key_digest from idempotency_records where created_at <', why: 'finds old records' },
   { text: 'select store_id, caller from lookup_throttle where refilled_at <=', why: 'finds refilled budgets' },
   { text: 'select p.owner from (', why: 'finds logs with new entries' },

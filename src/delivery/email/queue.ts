@@ -24,13 +24,20 @@ import {
   type ClaimedEmail,
   type EmailSettlement,
 } from '../../storage/emails/queue.ts';
-import { enqueueEmail, findEmailSettings, heldCheckMs, openEmailedCode } from '../../storage/emails/email.ts';
+import {
+  enqueueEmail,
+  findEmailSettings,
+  heldCheckMs,
+  openEmailedCode,
+  type EmailKey,
+} from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
 import { findReceiptPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { mayClaim } from '../../storage/sandbox.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
@@ -112,10 +119,10 @@ class EmailQueue implements Queue<EmailJob, EmailResult> {
     const { emails: found, hasMore } = await this.#destinations.listDue(now, { limit, roomOf });
     if (found.length === 0) return { claimed: [], hasMore: false };
     const startsUntil = performance.now() + startsWithinMs;
-    const claim = { lease: ctx.random.id(), now, firstAt: ctx.clock.latest(), until: now + this.#leaseMs };
+    const leaseMs = this.#leaseMs;
     const emails: ClaimedEmail[] = [];
     const committed = (claimed: readonly ClaimedEmail[]): void => void emails.push(...claimed);
-    await writeByStore({ storage, committed }, found, (due) => claimEmails(due, claim)).catch(
+    await writeByStore({ storage, committed }, found, (due) => claimAll(ctx, due, leaseMs)).catch(
       (error: unknown) => {
         // The claims of other stores were committed.
         if (emails.length === 0) throw error;
@@ -247,6 +254,13 @@ function* load(
   });
   const sender = senderOf({ store, settings, texts, logo }, transport.from);
   return { content, sender, domain: store.domain, transport, isOwn: server !== undefined };
+}
+
+function* claimAll(ctx: Context, due: readonly EmailKey[], leaseMs: number): Script<readonly ClaimedEmail[]> {
+  if (!(yield* mayClaim(ctx))) return [];
+  const now = ctx.clock.earliest();
+  const claim = { lease: ctx.random.id(), now, firstAt: ctx.clock.latest(), until: now + leaseMs };
+  return yield* claimEmails(due, claim);
 }
 
 /** The URL of the service's page of recipients of a store; null: there is none. */

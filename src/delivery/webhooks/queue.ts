@@ -22,6 +22,7 @@ import {
 import { writeByStore } from '../../storage/sql/by-store.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { mayClaim } from '../../storage/sandbox.ts';
 import type { ReadCache, Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/events/webhook.ts';
 import { nextAttempt, webhookBackoff } from '../backoff.ts';
@@ -208,6 +209,7 @@ type Wanted = { readonly found: DueWebhook; readonly room: number };
 type Batch = Wanted & { readonly deliveries: readonly ClaimedDelivery[] };
 
 function* claimAll(ctx: Context, wanted: readonly Wanted[]): Script<readonly Batch[]> {
+  if (!(yield* mayClaim(ctx))) return [];
   const now = ctx.clock.earliest();
   const claim = { lease: ctx.random.id(), now, until: now + leaseMs };
   const claimed = yield* parallel(
