@@ -16,7 +16,8 @@ import { checkKeys, checkKeysWithoutWriting, hasKeys } from '../service/proofs/k
 import { isBeforeRelease, loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
 import { MigrationError } from '../storage/schema/migration-error.ts';
 import { listStoreIds } from '../storage/stores/store.ts';
-import type { Script } from '../storage/sql/sql.ts';
+import { parallel, type Script } from '../storage/sql/sql.ts';
+import { lastBeat } from '../storage/heartbeat.ts';
 import { StartError } from './error.ts';
 import { openPostgres } from '../storage/postgres/engine.ts';
 import { openSqlite } from '../storage/sqlite/engine.ts';
@@ -134,12 +135,16 @@ export async function openDatabase(
   }
 }
 
-/** Marks a database without stores as a sandbox; a sandbox stays one. @throws StartError if there are stores. */
+/**
+ * Marks a database without stores as a sandbox; a sandbox stays one. @throws StartError if there are stores, or a service has
+ * used it, which can still run.
+ */
 function* becomeSandbox(at: number): Script<void> {
   if (yield* findSandbox()) return;
-  if ((yield* listStoreIds()).length > 0)
+  const [stores, beat] = yield* parallel(listStoreIds(), lastBeat());
+  if (stores.length > 0 || beat > 0)
     throw new StartError(
-      'the database has stores and is not a sandbox, and never becomes one: set DATABASE_URL to a new database',
+      `the database ${stores.length > 0 ? 'has stores' : 'was served'} and is not a sandbox, and never becomes one: set DATABASE_URL to a new database`,
     );
   yield* insertSandbox(at);
 }

@@ -9,7 +9,8 @@ import { consoleDomain, staffPassword, submitForm } from '../support/console.ts'
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { examined, freshMachine, isServing, sendSlice, upload } from '../support/fresh-machine.ts';
-import { sealedShop } from '../support/sealed-shop.ts';
+import { sealedBackup, sealedShop } from '../support/sealed-shop.ts';
+import { startService } from '../support/service.ts';
 import { command, serve } from '../support/served.ts';
 
 const { backup, key, keys, codes } = await sealedShop();
@@ -57,6 +58,13 @@ test('slices are stored in their order, and what cannot fit is rejected before i
   assert.match((await browser.get(`${setup}/restore`)).text, /data-next="1"/);
   assert.deepEqual(await sendSlice(machine, 1, file.subarray(sliceBytes)), { next: 2 });
   assert.match(await examined(machine, key), /not an encrypted backup/);
+});
+
+test('a backup of a sandbox is rejected, and the machine stays as it was', async () => {
+  const { backup: sealed, key: keyOf } = await sandboxBackup();
+  await upload(machine, sealed);
+  assert.match(await examined(machine, keyOf), /sandbox/);
+  assert.doesNotMatch((await machine.browser.get(`${machine.setup}/restore`)).text, /sandbox\.example/);
 });
 
 test('a wrong key, another sheet and a damaged file are named, and nothing is restored', async () => {
@@ -137,3 +145,8 @@ test('an interrupted upload is removed at the next start', async () => {
   assert.ok(!readdirSync(dirname(file)).some((name) => name.endsWith('.receiving')));
   again.kill('SIGTERM');
 });
+
+async function sandboxBackup() {
+  await using sandbox = await startService({ stores: [{ domain: 'sandbox.example' }], isSandbox: true });
+  return await sealedBackup(sandbox);
+}

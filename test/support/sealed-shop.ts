@@ -9,6 +9,7 @@ import { runCommand } from './command-line.ts';
 import { openStaffedShop } from './counter-staff.ts';
 import { until } from './delivering.ts';
 import { makeScratchFolder } from './scratch.ts';
+import type { TestService } from './service.ts';
 
 export type SealedShop = {
   readonly backup: Buffer;
@@ -37,12 +38,21 @@ export async function sealedShop(): Promise<SealedShop> {
     const rows = await shop.service.query("select 1 from email_deliveries where state = 'deferred'");
     return rows.length > 0;
   });
+  const sealed = await sealedBackup(shop.service);
+  return { ...sealed, codes: cards.map(({ code: of }) => of) };
+}
+
+/** A backup of a service that runs. */
+export async function sealedBackup({
+  environment,
+  database: { keysFile },
+}: TestService): Promise<Omit<SealedShop, 'codes'>> {
   const folder = makeScratchFolder('largesse-sealed-');
   mkdirSync(folder, { recursive: true });
   const copy = join(folder, 'copy.db');
-  const { code, errors } = await runCommand(['backup', copy], { environment: shop.service.environment });
+  const { code, errors } = await runCommand(['backup', copy], { environment });
   assert.equal(code, 0, errors);
-  const keys = readFileSync(shop.service.database.keysFile);
+  const keys = readFileSync(keysFile);
   const madeAt = Math.floor(Date.now() / 1_000) * 1_000;
   const { identity, recipient } = await makeRecoveryKey();
   const parts: Uint8Array[] = [];
@@ -50,11 +60,5 @@ export async function sealedShop(): Promise<SealedShop> {
     parts.push(part);
   const backup = Buffer.concat(parts);
   writeFileSync(join(folder, 'backup.tar.zst.age'), backup);
-  return {
-    backup,
-    madeAt,
-    key: identity.reveal(),
-    keys: keys.toString(),
-    codes: cards.map(({ code: of }) => of),
-  };
+  return { backup, madeAt, key: identity.reveal(), keys: keys.toString() };
 }
