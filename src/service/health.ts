@@ -15,7 +15,7 @@ import { findLateEmails } from '../storage/emails/queue.ts';
 import { findLastBackup } from '../storage/stores/setup-step.ts';
 import type { Script } from '../storage/sql/sql.ts';
 
-/** Whether `findHealth` can find something: if not, no statement runs. @param now in ms. */
+/** Whether `findHealth` can find something: if not, no statement runs. @param now in ms, of the machine. */
 export function mayBeIll(machine: MachineCondition, now: number): boolean {
   return machine.hasLateEmails || findMachineProblems(machine, now).length > 0;
 }
@@ -38,10 +38,10 @@ export function* findHealth(
     readonly rule: MachineRule;
   },
 ): Script<readonly HealthFinding[]> {
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const findings: HealthFinding[] = [];
   if (machine.hasLateEmails && isPermitted(member, 'changeEmails')) {
-    const late = yield* findLateEmails(store.id, now - emailLateMs);
+    const late = yield* findLateEmails(store.id, ctx.clock.now() - emailLateMs);
     if (late) findings.push({ about: 'late-emails', level: 'error', late });
   }
   const problems = findMachineProblems(machine, now);

@@ -23,6 +23,6 @@ export async function machineCondition({
     certificate: certificate && { period: certificate.period, failure: certificate.failure() },
     backup: hasBackups ? { lastAt: upkeep.lastBackupAt, sinceAt: upkeep.firstStoreAt } : null,
     hasLateEmails: upkeep?.hasLateEmails ?? false,
-    versionsFailingSince: looks ? failingVersionsSince(upkeep.versions, database.ctx.clock.now()) : null,
+    versionsFailingSince: looks ? failingVersionsSince(upkeep.versions, database.ctx.wallClock.now()) : null,
   };
 }

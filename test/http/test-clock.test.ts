@@ -1,8 +1,10 @@
 /** The clock of a sandbox: what becomes due in an advance is done once, in order, before the response. */
 
 import assert from 'node:assert/strict';
+import { join as pathOf } from 'node:path';
 import test, { after } from 'node:test';
 import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
+import { join } from '../support/console.ts';
 import { problemOf } from '../support/responses.ts';
 import {
   assertBooksAgree,
@@ -13,6 +15,7 @@ import {
   scheduleReminders,
   shopAt,
 } from '../support/sandbox-shop.ts';
+import { command } from '../support/served.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
@@ -151,4 +154,26 @@ test('a delivery that fails is retried in the time of the clock', async () => {
   const failed = receiver.got.length;
   await advance({ advance_seconds: 24 * 3_600 });
   assert.equal(receiver.got.length, failed + 1);
+});
+
+test('pages compare tokens, sessions and backups with the real time', async () => {
+  const created = await command(
+    service.environment,
+    'token',
+    'create',
+    '--name',
+    'later',
+    '--expires',
+    '200',
+  );
+  assert.equal(created.code, 0, created.errors);
+  const backup = pathOf(service.database.folder, 'copy.db');
+  if (service.database.environment['DATABASE_URL']?.startsWith('file:'))
+    assert.equal((await command(service.environment, 'backup', backup)).code, 0);
+  const owner = await join(service, 'owner');
+  await advance({ advance_seconds: 300 * 86_400 });
+  const developers = await owner.get('/developers');
+  assert.match(developers.text, /Expires <time/);
+  assert.doesNotMatch(developers.text, /Not used for|Expired/);
+  assert.doesNotMatch((await owner.get('/today')).text, /No verified backup for|No backup was ever/);
 });

@@ -57,7 +57,7 @@ export function tokenTable(page: Page, tokens: readonly Token[]): Markup {
 }
 
 /** Whether a token that is not revoked expires soon. */
-export function expiresSoon({ now }: Page, { expiresAt, revokedAt }: Token): boolean {
+export function expiresSoon({ realNow: now }: Page, { expiresAt, revokedAt }: Token): boolean {
   return expiresAt !== null && revokedAt === null && expiresAt > now && expiresAt - now <= soonDays * dayMs;
 }
 
@@ -66,16 +66,16 @@ function expiryText(page: Page, token: Token): MarkupPart {
   if (expiresAt === null || revokedAt !== null) return undefined;
   const { tokens: text } = page.text.developers;
   const time = page.day(expiresAt);
-  if (expiresAt <= page.now) return markup`<br>${tag('bad', fill(text.expiredAt, { time }))}`;
+  if (expiresAt <= page.realNow) return markup`<br>${tag('bad', fill(text.expiredAt, { time }))}`;
   if (!expiresSoon(page, token)) return markup`<br>${small(fill(text.expires, { time }))}`;
-  const days = Math.ceil((expiresAt - page.now) / dayMs);
+  const days = Math.ceil((expiresAt - page.realNow) / dayMs);
   return markup`<br>${tag('wait', plural(page.language, text.expiresIn, days))}`;
 }
 
 function tokenRow(page: Page, token: Token): Row {
   const { id, name, createdAt, lastUsedAt, revokedAt } = token;
   const { tokens: text, never } = page.text.developers;
-  const unusedFor = Math.floor((page.now - (lastUsedAt ?? createdAt)) / dayMs);
+  const unusedFor = Math.floor((page.realNow - (lastUsedAt ?? createdAt)) / dayMs);
   const used = lastUsedAt === null ? never : page.time(lastUsedAt);
   const forgotten =
     revokedAt === null && unusedFor >= unusedDays

@@ -87,8 +87,10 @@ export class Page extends VisitorPage<StaffRequest> {
   readonly store: Store;
   readonly member: StaffMember;
   readonly by: ByStaff;
-  /** The instant (ms) of the request. */
+  /** The instant (ms) of the request, for cards, holds, emails and books. */
   readonly now: number;
+  /** The same in the time of the machine, for tokens, sessions, backups and certificates. */
+  readonly realNow: number;
 
   constructor(services: ConsoleServices, request: StaffRequest) {
     super(services, request);
@@ -96,6 +98,7 @@ export class Page extends VisitorPage<StaffRequest> {
     this.member = request.signedIn.member;
     this.by = byOf(request);
     this.now = services.ctx.clock.now();
+    this.realNow = services.ctx.wallClock.now();
   }
 
   /** The key of the submitted form; undefined: the server did not make the form. */

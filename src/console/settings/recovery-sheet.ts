@@ -56,7 +56,7 @@ export function sheetPanel(page: Page, tools: BackupTools, settings: BackupSetti
       : markup`<h3>${fillPlain(text.draft, { id: tools.sheetIdOf(draftRecipient) })}</h3>${typedForm(page, `${sheetPath}/confirm`, { error, hint: text.draftHint })}`;
   if (recipient === null || sheetMadeAt === null || sheetSeenAt === null)
     return markup`<section class="panel stack" aria-labelledby="sheet"><h2 id="sheet">${text.sheet}</h2><p>${text.sheetNone}</p>${draft}${make(draft ? text.makeAgain : text.makeSheet, draft ? '' : 'first')}</section>`;
-  const isAsked = page.now - sheetSeenAt > sheetPeriodMs;
+  const isAsked = page.realNow - sheetSeenAt > sheetPeriodMs;
   const about = fill(text.sheetIs, {
     id: markup`<strong>${tools.sheetIdOf(recipient)}</strong>`,
     made: page.day(sheetMadeAt),
@@ -81,7 +81,7 @@ export async function makeSheet(page: Page, tools: BackupTools): Promise<PageRes
   const { identity, recipient } = await tools.makeSheet();
   await page.write(() => draftSheet(page.ctx, page.by, { rule: tools.rule, recipient, identity }));
   const address = page.services.pagesUrl;
-  const facts = markup`<dl class="facts">${row(text.shop, page.store.name)}${address === null ? undefined : row(text.address, markup`<span dir="ltr">${address}</span>`)}${row(text.made, page.day(page.now))}${row(text.id, tools.sheetIdOf(recipient))}</dl>`;
+  const facts = markup`<dl class="facts">${row(text.shop, page.store.name)}${address === null ? undefined : row(text.address, markup`<span dir="ltr">${address}</span>`)}${row(text.made, page.day(page.realNow))}${row(text.id, tools.sheetIdOf(recipient))}</dl>`;
   const steps = text.lostSteps.map(
     (step) => markup`<li>${step}</li>
 `,

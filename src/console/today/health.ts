@@ -22,7 +22,7 @@ export async function readHealth(
 ): Promise<readonly HealthFinding[]> {
   const machine = await condition.ofMachine();
   const rule = condition.machineRule;
-  const found = mayBeIll(machine, ctx.clock.now())
+  const found = mayBeIll(machine, ctx.wallClock.now())
     ? await storage.read(() => findHealth(ctx, { store, member, machine, rule }))
     : [];
   if (condition.emailTransport !== 'none' || !hasCards || !isPermitted(member, 'changeEmails')) return found;
@@ -150,7 +150,7 @@ function backupItem(page: Page, { lastAt }: HealthFinding & { readonly about: 'b
   const action = backups ? page.link(backupsPath, page.text.backups.concern.link, 'first') : undefined;
   const below = how(page, backupHow, 'largesse backup <file>');
   if (lastAt === null) return { title: texts.never, text: texts.text, action, below };
-  const duration = durationText(page.now - lastAt, page.language);
+  const duration = durationText(page.realNow - lastAt, page.language);
   const time = timeText(lastAt, page.store, page.language);
   return {
     title: fillPlain(texts.old, { duration }),
@@ -189,7 +189,7 @@ function certificateTitle(
   const texts = page.text.today.health.certificate;
   if (until === null) return texts.missing;
   if (level === 'error') return texts.invalid;
-  return fillPlain(texts.ending, { duration: durationText(until - page.now, page.language) });
+  return fillPlain(texts.ending, { duration: durationText(until - page.realNow, page.language) });
 }
 
 const units = [

@@ -33,5 +33,5 @@ export function* recordVerification({
 /** Records for each open store that a backup of the database was made and verified. */
 export function* recordBackup(ctx: Context): Script<void> {
   for (const { store } of yield* listOpenStores())
-    yield* saveSetupStep({ storeId: store.id, step: 'backup', doneAt: ctx.clock.now(), staffId: null });
+    yield* saveSetupStep({ storeId: store.id, step: 'backup', doneAt: ctx.wallClock.now(), staffId: null });
 }

@@ -77,7 +77,7 @@ export function* recordSetupStep(ctx: Context, by: ByStaff, step: SetupStepName)
   yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     change: () =>
-      saveSetupStep({ storeId: by.store.id, step, doneAt: ctx.clock.now(), staffId: by.member.id }),
+      saveSetupStep({ storeId: by.store.id, step, doneAt: ctx.wallClock.now(), staffId: by.member.id }),
     entryOf: () => entryOf({ done: step }),
   });
 }

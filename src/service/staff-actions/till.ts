@@ -48,7 +48,7 @@ export function* enrollTill(
           errors: { name: [`cannot be added: a store has at most ${tillsMax} tills`] },
         });
       const token = tillTokens.create(ctx, storeId);
-      const [id, createdAt] = [ctx.random.id(), ctx.clock.now()];
+      const [id, createdAt] = [ctx.random.id(), ctx.wallClock.now()];
       const till: Till = { storeId, id, name, locationId, createdBy: member.id, createdAt, revokedAt: null };
       yield* insertTill(till, tokenHash({ secret: token }));
       if (session) yield* signOut(ctx, session);
