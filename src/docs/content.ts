@@ -52,6 +52,17 @@ export type CodeSamples = {
   readonly kind: 'samples';
   readonly caption: string;
   readonly samples: readonly CodeSample[];
+  /** The request that the page of a sandbox can send; absent: the service is live, or the response does not end. */
+  readonly run?: RunnableRequest | undefined;
+};
+
+export type RunnableRequest = {
+  readonly method: string;
+  /** With the base path and the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON; null: it has no body. */
+  readonly body: string | null;
 };
 
 export type ReferencePage = {

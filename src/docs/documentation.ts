@@ -38,13 +38,19 @@ export function documentationOf({
   /** Null: the service is live. */
   readonly sandbox?: DocumentedSandbox | null;
 }): ServedDocumentation {
-  const pages = allPages(baseUrlOf({ origin, basePath }), sandbox?.token ?? null);
+  const token = sandbox?.token ?? null;
+  const pages = allPages({ baseUrl: baseUrlOf({ origin, basePath }), token });
   const makersOf = makerOf(sandbox !== null);
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
   const makers = new Map([
     ...pages.flatMap(makersOf),
     ['/docs/script.js', () => ({ type: script, content: readProgramFile('docs/assets/reference.js') })],
+    ...(token === null
+      ? []
+      : ([
+          ['/docs/run.js', () => ({ type: script, content: readProgramFile('docs/assets/run.js') })],
+        ] as const)),
     ['/docs/search.json', () => ({ type: json, content: JSON.stringify(pages.flatMap(searchedSections)) })],
     ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', content: referenceStyle })],
     [

@@ -43,6 +43,8 @@ Every request needs an access token of the store, in one of three headers. The s
 
 A token belongs to one store. It is shown once, when it is created with \`${programCommand} token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. Tokens of a [sandbox](sandbox) begin with \`lgx_\`. The server returns no CORS headers, because a token does not belong in a browser.
 
+With the header \`Largesse-Agent: mcp\`, entries of cards have the actor \`mcp:<api client>\` instead of \`api_client:<api client>\`. \`largesse mcp\` sends it for agents; other values are ignored.
+
 ## App proxy
 
 A store can have a secret that it shares with its storefront’s app proxy. The proxy adds \`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\` and \`signature\` to the query of each request that it forwards. The signature is the HMAC-SHA-256 with the secret, in lower-case hex, of all other query parameters: decoded, sorted by name, as \`name=value\` without separators. \`timestamp\` can differ by at most 90 seconds.
@@ -264,11 +266,13 @@ The client of the second gets the token with \`auth: ({ scheme }) => (scheme ===
     text: `
 \`${programCommand} sandbox\` starts a service whose gift cards have no value, and prints a token. Its tokens begin with \`lgx_\`: a live service rejects them, and a sandbox rejects those of a live service. Every response, webhook and email has the header \`Largesse-Sandbox: true\`. Emails are kept instead of sent.
 
+If only programs on the same machine reach the sandbox, its pages here have a form below the samples, which sends the request with the token of the sandbox and shows the response.
+
 [Advance the test clock](advance-test-clock) to see holds expire, emails and reminders come, and days close.
 
 ## Fixed codes
 
-These codes make the operations that take a code respond in one way. No card of a live service has one of them.`,
+These codes make the operations that take a code respond in one way. On the pages for staff and for recipients they are cards with these states; the last two have no other effect there. No card of a live service has one of them.`,
   },
   {
     name: 'versions',

@@ -35,7 +35,12 @@ export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[], i
 <title>${isIndex ? title : `${title} · Largesse API`}</title>
 <link rel="stylesheet" href="${urlOf('/docs/style.css', place)}">
 <script type="module" src="${urlOf('/docs/script.js', place)}"></script>
-<link rel="icon" href="data:,">
+${
+  samples.some(isRunnable) || page.blocks.some(isRunnable)
+    ? markup`<script type="module" src="${urlOf('/docs/run.js', place)}"></script>
+`
+    : undefined
+}<link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${twin}">
 </head>
 <body>
@@ -158,14 +163,20 @@ function samplesHtml(samples: ReferencePage['samples']): Markup | undefined {
   return markup`<aside class="samples" aria-label="Example">${samples.map((one) => (one.kind === 'sample' ? sampleHtml(one) : languagesHtml(one)))}</aside>`;
 }
 
+/** Whether a sample can be sent from the page, with a script that only a sandbox has. */
+function isRunnable(block: PageBlock): boolean {
+  return block.kind === 'samples' && block.run !== undefined;
+}
+
 /** One language is open at a time, also without the script. */
-function languagesHtml({ caption, samples }: CodeSamples): Markup {
+function languagesHtml({ caption, samples, run }: CodeSamples): Markup {
   const languages = samples.map(
     ({ caption: name, code }, index) =>
       markup`<details name="languages"${index === 0 ? markup` open` : undefined}><summary>${name}</summary><pre tabindex="0" aria-label="${caption}, ${name}"><code>${code}</code></pre></details>
 `,
   );
-  return markup`<figure class="languages"><figcaption>${caption}</figcaption>${languages}</figure>
+  const data = run && markup` data-run="${JSON.stringify(run)}"`;
+  return markup`<figure class="languages"${data}><figcaption>${caption}</figcaption>${languages}</figure>
 `;
 }
 

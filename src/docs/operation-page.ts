@@ -14,7 +14,7 @@ import {
 } from './content.ts';
 import { errorsOfEveryOperation, ownErrorsOf } from './errors.ts';
 import { headersOf, parametersOf, pathTemplateOf } from './operation.ts';
-import { samplesOf } from './samples.ts';
+import { runnableOf, samplesOf } from './samples.ts';
 import { objects, objectsIn, rowsOf, textOf, typeOf } from './schema.ts';
 import * as texts from './texts.ts';
 
@@ -28,8 +28,14 @@ export function linkTo(operation: Operation): string {
   return `[${operation.documentation.summary}](${pageNameOf(operation)})`;
 }
 
-/** @param baseUrl the URL of the service. */
-export function operationPage(operation: Operation, baseUrl: string): ReferencePage {
+/** The service that samples are for. */
+export type SampleService = {
+  readonly baseUrl: string;
+  /** The one of a sandbox, with which samples can be run; null: there is none. */
+  readonly token: string | null;
+};
+
+export function operationPage(operation: Operation, service: SampleService): ReferencePage {
   const { documentation, method, path } = operation;
   const { tag, summary, description, response } = documentation;
   return {
@@ -47,7 +53,7 @@ export function operationPage(operation: Operation, baseUrl: string): ReferenceP
       ...responseBlocks(operation),
       ...errorBlocks(operation),
     ],
-    samples: [requestSamples(operation, baseUrl), responseSample(response)],
+    samples: [requestSamples(operation, service), responseSample(response)],
   };
 }
 
@@ -198,8 +204,9 @@ function errorRows(codes: readonly FaultCode[]): readonly FieldRow[] {
     }));
 }
 
-export function requestSamples(operation: Operation, baseUrl: string): CodeSamples {
-  return { kind: 'samples', caption: 'Request', samples: samplesOf(operation, baseUrl) };
+export function requestSamples(operation: Operation, { baseUrl, token }: SampleService): CodeSamples {
+  const run = token === null ? undefined : runnableOf(operation, { baseUrl, token });
+  return { kind: 'samples', caption: 'Request', samples: samplesOf(operation, baseUrl), run };
 }
 
 function responseSample({ status, content }: Operation['documentation']['response']): CodeSample {

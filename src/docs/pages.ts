@@ -11,7 +11,7 @@ import { programCommand } from '../platform/program-files.ts';
 import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
-import { linkTo, operationPage, requestSamples } from './operation-page.ts';
+import { linkTo, operationPage, requestSamples, type SampleService } from './operation-page.ts';
 import { unknownServiceUrl } from './operation.ts';
 import { objects, objectsIn, rowsOf, textOf } from './schema.ts';
 import { servicePages } from './service-pages.ts';
@@ -19,29 +19,23 @@ import * as texts from './texts.ts';
 
 const guideGroup = 'Guides';
 
-/**
- * All pages in the order of the navigation, the index first.
- * @param baseUrl the URL of the service.
- * @param token the one of a sandbox, which the samples use; null: there is none.
- */
-export function allPages(baseUrl: string, token: string | null): readonly ReferencePage[] {
+/** All pages in the order of the navigation, the index first. */
+export function allPages(service: SampleService): readonly ReferencePage[] {
   const tags = texts.tags.map(({ name }) => name);
   const ofOperations = operations
-    .map((operation) => operationPage(operation, baseUrl))
+    .map((operation) => operationPage(operation, service))
     .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
   const pages = [
-    ...guides.map((guide) => guidePage(guide, baseUrl)),
+    ...guides.map((guide) => guidePage(guide, service.baseUrl)),
     ...ofOperations,
     objectsPage(),
     servicePage(),
   ];
-  return [indexPage(pages, { baseUrl, token }), ...pages];
+  return [indexPage(pages, service), ...pages];
 }
 
-function indexPage(
-  pages: readonly ReferencePage[],
-  { baseUrl, token }: { readonly baseUrl: string; readonly token: string | null },
-): ReferencePage {
+function indexPage(pages: readonly ReferencePage[], service: SampleService): ReferencePage {
+  const { baseUrl, token } = service;
   const groups = Map.groupBy(pages, ({ group }) => group);
   const descriptions = new Map<string, string>(
     texts.tags.map(({ name, description }) => [name, description]),
@@ -82,7 +76,7 @@ function indexPage(
             : `export TOKEN=${token}`,
       },
       prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
-      requestSamples(createGiftCard, baseUrl),
+      requestSamples(createGiftCard, service),
       prose(
         'In [development mode](authentication#development-mode) requests from the same machine need no token.',
       ),

@@ -3,7 +3,7 @@
 import type { Operation } from '../api/operation-route.ts';
 import { pathIds } from '../api/path.ts';
 import { clientMethods } from './client-methods.ts';
-import type { CodeSample } from './content.ts';
+import type { CodeSample, RunnableRequest } from './content.ts';
 import { literalIn, type Syntax, type Value } from './literals.ts';
 import { isListOf, isStreamOf } from './operation.ts';
 
@@ -27,6 +27,26 @@ export function samplesOf(operation: Operation, baseUrl: string): readonly CodeS
 
 function sample(caption: string, language: CodeSample['language'], code: string): CodeSample {
   return { kind: 'sample', caption, language, code };
+}
+
+/** The request of the samples with a token, for a button on the page; undefined: its response does not end. */
+export function runnableOf(
+  operation: Operation,
+  { baseUrl, token }: { readonly baseUrl: string; readonly token: string },
+): RunnableRequest | undefined {
+  if (isStreamOf(operation)) return undefined;
+  const { method, url, idempotencyKey, body } = requestOf(operation, baseUrl);
+  const { pathname, search } = new URL(url);
+  return {
+    method,
+    path: `${pathname}${search}`,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    body: body ? JSON.stringify(body, null, 2) : null,
+  };
 }
 
 function requestOf({ method, path, documentation }: Operation, baseUrl: string): SampleRequest {

@@ -188,6 +188,49 @@ export const textStyle: string = css`
     float: right;
     margin: -0.125rem -0.5rem -0.125rem 0;
   }
+  .run {
+    padding: 0.5rem 1rem 1rem;
+    border-top: 1px solid var(--code-line);
+    color: var(--code-soft);
+    font-size: 0.8125rem;
+  }
+  .run label {
+    display: block;
+    margin: 0.5rem 0;
+  }
+  .run input,
+  .run textarea {
+    display: block;
+    width: 100%;
+    padding: 0.25rem 0.5rem;
+    border: 1px solid var(--code-soft);
+    border-radius: 6px;
+    background: var(--code);
+    color: var(--code-ink);
+    font: 0.8125rem/1.5 var(--mono);
+  }
+  .run button {
+    min-height: 2rem;
+    padding: 0.25rem 1rem;
+    border: 1px solid var(--code-soft);
+    border-radius: 6px;
+    background: var(--code);
+    color: var(--code-ink);
+    font: inherit;
+    cursor: pointer;
+  }
+  .run button:disabled {
+    color: var(--code-soft);
+    cursor: default;
+  }
+  .run p {
+    margin: 0.5rem 0;
+    color: var(--code-ink);
+  }
+  .run pre {
+    max-height: 30rem;
+    padding: 0.5rem 0 0;
+  }
   .copied {
     position: relative;
   }

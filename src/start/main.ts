@@ -256,7 +256,7 @@ function serverOf(base: Base, developmentMode: boolean) {
 
 /** The token of a sandbox that only this machine can reach; null: others could read it in the documentation. */
 async function shownTokenOf({ config, database: { ctx, storage } }: Base): Promise<string | null> {
-  if (!config.isLoopback) return null;
+  if (!config.isLoopback || !(config.publicUrl === null || localUseOf(config).isPublicUrlLocal)) return null;
   const token = await storage.read(() => readSandboxToken(ctx));
   return token?.reveal() ?? null;
 }

@@ -7,9 +7,11 @@ import { currencyOf } from '../../src/domain/money/currency.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { openSandbox } from '../../src/service/stores/sandbox.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { openDatabase } from '../../src/start/database.ts';
+import { openDatabase, type Database } from '../../src/start/database.ts';
 import { findSandbox, insertSandbox } from '../../src/storage/sandbox.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { openBrowser } from '../support/browser.ts';
+import { join } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
@@ -22,6 +24,10 @@ const liveToken = await live.token('live.example');
 const otherToken = await sandbox.token('other.example');
 
 const domain = 'sandbox.example';
+async function createStoreOfSandbox({ ctx, storage }: Database): Promise<void> {
+  await storage.write(() => openSandbox(ctx, { domain, currency: currencyOf('USD') }));
+}
+
 /** A sandbox with the store that `largesse sandbox` creates. */
 async function fixedSandbox() {
   const service = await startService({ stores: [], isSandbox: true });
@@ -178,4 +184,49 @@ test('nothing unsets the mark, and a database with stores does not get it', asyn
     /the database has stores and is not a sandbox, and never becomes one/,
   );
   assert.equal(await other.storage.read(findSandbox), undefined);
+});
+
+test('samples can be run on the pages of a sandbox that only its machine reaches, and on no others', async () => {
+  const { service, token } = fixed;
+  const paths = ['/docs', '/docs/create-gift-card', '/docs/retrieve-gift-card', '/docs/advance-test-clock'];
+  for (const path of paths) {
+    const { text } = await service.request(path);
+    assert.match(text, /<script type="module" src="(?:docs\/)?run\.js">/, path);
+    const [, data = ''] = /<figure class="languages" data-run="([^"]*)"/.exec(text) ?? assert.fail(path);
+    const run = JSON.parse(data.replaceAll('&quot;', '"')) as { readonly headers: object };
+    assert.equal((run.headers as Readonly<Record<string, string>>)['authorization'], `Bearer ${token}`);
+    const markdown = await service.request(`${path}.md`);
+    assert.doesNotMatch(markdown.text, /data-run|run\.js/);
+  }
+  assert.doesNotMatch((await service.request('/docs/stream-events')).text, /data-run|run\.js/);
+  assert.equal((await service.request('/docs/run.js')).status, 200);
+  // The second one has no token that its start has printed.
+  const publicly = { isSandbox: true, environment: { PUBLIC_URL: 'https://sandbox.example' } };
+  await using reached = await startService({ ...publicly, beforeStart: createStoreOfSandbox });
+  for (const other of [live, sandbox, reached]) {
+    for (const path of paths)
+      assert.doesNotMatch((await other.request(path)).text, /data-run|run\.js|lgx_\w{8}/);
+    assert.equal((await other.request('/docs/run.js')).status, 404);
+  }
+});
+
+test('at the till and on the page of recipients, fixed codes are cards with their states', async () => {
+  const { service } = fixed;
+  const cashier = await join(service, 'cashier');
+  const expected: readonly (readonly [keyof typeof fixedCodes, RegExp])[] = [
+    ['empty', /Used up/],
+    ['low', /\$0\.01/],
+    ['expired', /[Ee]xpired/],
+    ['suspended', /[Ss]uspended/],
+    ['error', /\$100\.00/],
+    ['slow', /\$9\d\.00|\$100\.00/],
+  ];
+  for (const [name, shown] of expected) {
+    const { code } = fixedCodes[name];
+    const found = await cashier.post('/till/find', { code });
+    const { text } = found.status === 303 ? await cashier.get(found.headers.get('location') ?? '') : found;
+    assert.match(text, shown, name);
+    const recipient = await openBrowser(service).post('/b', { code });
+    assert.equal(recipient.status, 200, name);
+  }
 });
