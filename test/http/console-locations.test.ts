@@ -92,6 +92,11 @@ test('a till at a location sells there, with its receipt and its day, until the 
   const [entry] = await shop.service.query('select location_id from transfers');
   assert.equal(String(entry?.['location_id']), id);
   const page = await device.get(sold.headers.get('location') ?? '');
+  // Every page of the till names its location, and only who can move the till has the way there.
+  const tillPage = await device.get('/till');
+  assert.match(tillPage.text, /<small>Market Street<\/small>/);
+  assert.match(tillPage.text, /Cashier · [^<]* · Market Street<\/span>/);
+  assert.doesNotMatch(tillPage.text, /This till’s location/);
   const receiptPath = /href="(\/till\/receipts\/\d+)"/.exec(page.text)?.[1] ?? assert.fail(page.text);
   const receipt = textOfPage(await device.get(receiptPath));
   assert.match(receipt, /Market Street 12 Market Street Springfield/);

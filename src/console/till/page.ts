@@ -29,7 +29,7 @@ export function tillPage(
     readonly isWide?: boolean;
   },
 ): Markup {
-  const { store } = request.signedIn;
+  const { store, workplace } = request.signedIn;
   const { basePath } = services.frame;
   return documentOf(services, request, {
     waitsForScripts: true,
@@ -39,7 +39,7 @@ export function tillPage(
     title: `${page.title} · ${store.name}`,
     body: markup`<main class="till${isWide ? ' wide' : ''}" id="content">
 <h1 class="sr">${page.title}</h1>
-<div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${frameTexts(request).pages.till}<small>${store.name}</small></span></a>${menu(services, request)}</div>
+<div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${frameTexts(request).pages.till}<small>${workplace?.name ?? store.name}</small></span></a>${menu(services, request)}</div>
 ${demonstrationNotice(services, request)}${restoredNotice(services, request)}${page.body}
 </main>`,
   });
@@ -48,7 +48,7 @@ ${demonstrationNotice(services, request)}${restoredNotice(services, request)}${p
 /** The menu that leads to other pages. A session with a PIN needs the password for them. */
 function menu({ frame, origin }: TillServices, request: StaffRequest): Markup {
   const { basePath } = frame;
-  const { member, session, store } = request.signedIn;
+  const { member, session, store, workplace } = request.signedIn;
   const { roles, ...text } = frameTexts(request);
   const link = (path: string, icon: Markup, label: string): Markup =>
     markup`<li><a href="${basePath}${path}">${icon}${label}</a></li>
@@ -57,12 +57,17 @@ function menu({ frame, origin }: TillServices, request: StaffRequest): Markup {
     link(session.tillId === null ? path : `/sign-in?next=${path}`, icon, label);
   const button = (path: string, icon: Markup, label: string): Markup =>
     markup`<form method="post" action="${basePath}${path}"><button>${icon}${label}</button></form>`;
+  const at = workplace ? markup` · ${workplace.name}` : undefined;
   // A device that is not enrolled has no page on which a PIN unlocks it.
   const lock = hasTillCookie({ origin }, request) ? button('/till/lock', icons.lock, text.lock) : undefined;
   return markup`<details class="menu"><summary><span class="sr">${text.menu} </span><span>${member.name}</span></summary>
-<div><p><strong>${member.name}</strong><br><span class="small soft">${roles[member.role]} · ${store.name}</span></p>
+<div><p><strong>${member.name}</strong><br><span class="small soft">${roles[member.role]} · ${store.name}${at}</span></p>
 <ul>${link('/till/day', icons.reports, text.tillDay)}${outside('/account', icons.staff, text.accountAndPin)}${
     isPermitted(member, 'readCards') ? outside('/today', icons.today, text.office) : undefined
+  }${
+    workplace && isPermitted(member, 'enrollTills')
+      ? outside('/tills', icons.tills, text.tillPlace)
+      : undefined
   }<li id="install" hidden><button type="button">${icons.till}${text.install}</button></li>
 <li class="line-above">${lock}${button('/sign-out', icons.signOut, text.signOut)}</li></ul></div></details>`;
 }

@@ -22,6 +22,8 @@ import {
 } from '../../storage/staff/session.ts';
 import { findAccount, resetPinFailures } from '../../storage/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { findLocation } from '../../storage/stores/location.ts';
+import { findTillLocation } from '../../storage/staff/till.ts';
 import { assertStoreOpen, findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { workplaceOf } from '../stores/location.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../stores/secret-token.ts';
@@ -89,8 +91,8 @@ export type SignedIn = {
   readonly member: StaffMember;
   readonly store: Store;
   /**
-   * The location of the person's movements in the office; null: the person is not limited to locations, is at a till, or all
-   * are closed.
+   * The location of the person's movements: that of the till, or in the office that of a person who is limited to some.
+   * Null: the till is at none, the person is not limited to locations, or all are closed.
    */
   readonly workplace: Location | null;
 };
@@ -110,9 +112,18 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   if (!account) return undefined;
   assertStoreOpen(record);
   const { member } = account;
-  const isLimited = member.locationIds !== null && session.tillId === null;
-  const workplace = isLimited ? yield* workplaceOf(member, session.locationId) : undefined;
+  const workplace = yield* workplaceOfSession(session, member);
   return { session, member, store, workplace: workplace ?? null };
+}
+
+function* workplaceOfSession(
+  { storeId, tillId, locationId }: StaffSession,
+  member: StaffMember,
+): Script<Location | undefined> {
+  if (tillId === null)
+    return member.locationIds === null ? undefined : yield* workplaceOf(member, locationId);
+  const own = yield* findTillLocation({ storeId, id: tillId });
+  return own === null ? undefined : yield* findLocation(storeId, own);
 }
 
 /**
