@@ -165,7 +165,7 @@ test('the register passes an amount and a reference, which a scan and one tap re
   await using window = await openTill({ viewport: { ...phone, height: 664 } });
   const { page } = window;
   await page.goto(window.url('/till#amount=12.50&reference=R-1042%20table%20b'));
-  await showsText(page, 'The register asks for $12.50. Scan the card. · R-1042 table b');
+  await showsText(page, 'R-1042 table b · The register asks for $12.50. Scan the card.');
   assert.equal(page.url(), window.url('/till'));
   assert.deepEqual([...(await accessibilityFaults(page)), ...(await overflowFaults(page))], []);
   await typeAsScanner(page, card.code);

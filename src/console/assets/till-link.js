@@ -109,7 +109,7 @@ export function showLinked(notice) {
   text.textContent =
     minor === null
       ? invalid
-      : [fill(pattern, { amount: shown(minor) }), linked.reference].filter((part) => part !== '').join(' · ');
+      : [linked.reference, fill(pattern, { amount: shown(minor) })].filter((part) => part !== '').join(' · ');
   notice.querySelector('button')?.addEventListener('click', () => {
     dropLinked();
     notice.hidden = true;
