@@ -1,6 +1,5 @@
 /** `largesse card import` */
 
-import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,8 +13,8 @@ import {
   repeatedRecipients,
   type Batch,
 } from '../domain/batches/batch.ts';
+import { batchFileBytesMax } from '../domain/batches/columns.ts';
 import {
-  batchFileBytesMax,
   errorsByLine,
   fileAlone,
   linesOfCards,
@@ -27,6 +26,7 @@ import { batchCardRecordOf, batchRecordOf } from '../domain/batches/record.ts';
 import { csvOf, csvRowsOf } from '../domain/csv.ts';
 import { formatMoney } from '../domain/money/money.ts';
 import type { Store } from '../domain/stores/store.ts';
+import { MalformedTable } from '../domain/table-text.ts';
 import { parseLine } from '../domain/text.ts';
 import { parseWrittenAmount } from '../domain/money/written-amount.ts';
 import {
@@ -43,6 +43,7 @@ import {
   type BatchCards,
   type BatchCardsPage,
 } from '../service/batches/batch-lists.ts';
+import { digestOfFile, readTableFile } from '../service/batches/table-file.ts';
 import { writeText } from './card-output.ts';
 import { canSendEmails } from './can-send.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
@@ -72,11 +73,11 @@ export function addImportCommand(card: Command): void {
   card
     .command('import')
     .description(
-      'issue the gift cards of a CSV file, and print their codes as CSV; after an interruption, the same command continues, and issues each of them once',
+      'issue the gift cards of a CSV or XLSX file, and print their codes as CSV; after an interruption, the same command continues, and issues each of them once',
     )
     .argument(
       '<file>',
-      'CSV as spreadsheets write it, whose first line has names of fields, such as initial_value or amount',
+      'CSV or XLSX as spreadsheets write it, whose first line has names of fields, such as initial_value or amount',
     )
     .addOption(storeOption('the store of the gift cards'))
     .option(
@@ -97,14 +98,15 @@ export function addImportCommand(card: Command): void {
       const { ctx, storage } = database;
       const trustedUntil = await findTrustedUntil(database, config);
       const { store } = await storage.read(() => chooseStore(options.store));
-      const key = `${createHash('sha256').update(bytes).digest('hex')} ${options.key ?? ''}`;
+      const key = `${digestOfFile(bytes)} ${options.key ?? ''}`;
+      const table = await readTable(file, bytes);
       const created = await storage.read(() => findCreatedBatch(ctx, store.id, key));
       const isRepeated = created !== undefined;
-      const batch = created ?? (await create(database, { store, bytes, key, file, options }));
+      const batch = created ?? (await create(database, { store, table, key, file, options }));
       if (!batch) return;
       await run(database, batch, options);
       await closePastDays(database, config, trustedUntil);
-      await report(database, batch, { bytes, isRepeated, options });
+      await report(database, batch, { table, isRepeated, options });
     });
 }
 
@@ -115,9 +117,20 @@ async function readBatchFile(file: string): Promise<Uint8Array> {
   return await readFile(file);
 }
 
+/** The text of a file. @throws CommandError if it is not a table. */
+async function readTable(file: string, bytes: Uint8Array): Promise<string> {
+  try {
+    return (await readTableFile(bytes, { decimalSign: '.' })).text;
+  } catch (error) {
+    if (!(error instanceof MalformedTable)) throw error;
+    const { line, message } = error;
+    throw rejection(file, { errors: [{ line, field: null, message }], errorCount: 1 });
+  }
+}
+
 type Import = {
   readonly store: Store;
-  readonly bytes: Uint8Array;
+  readonly table: string;
   readonly key: string;
   readonly file: string;
   readonly options: Options;
@@ -126,10 +139,10 @@ type Import = {
 /** Checks a file and stores its batch; undefined after a dry run. @throws CommandError with all errors. */
 async function create(
   { ctx, storage }: Database,
-  { store, bytes, key, file, options }: Import,
+  { store, table, key, file, options }: Import,
 ): Promise<Batch | undefined> {
   const place = { store, now: ctx.clock.now(), canSend: await canSendEmails(storage, store.id) };
-  const parsed = parseBatchFile(bytes, place, fileAlone);
+  const parsed = parseBatchFile(table, place, fileAlone);
   if (!parsed.ok) throw rejection(file, parsed);
   assertExpected(parsed, { store, options });
   const taken = await checkBatch({ ctx, storage }, { store, cards: parsed.cards });
@@ -232,10 +245,10 @@ async function report(
   { ctx, storage }: Database,
   { storeId, id }: Batch,
   {
-    bytes,
+    table,
     isRepeated,
     options,
-  }: { readonly bytes: Uint8Array; readonly isRepeated: boolean; readonly options: Options },
+  }: { readonly table: string; readonly isRepeated: boolean; readonly options: Options },
 ): Promise<void> {
   const key = { storeId, batchId: id };
   const batch = await storage.read(() => showBatch(key));
@@ -251,7 +264,7 @@ async function report(
       console.error('No code is stored: the gift cards were emailed, or 24 hours have passed.');
   }
   if (batch.failed === 0) return;
-  const lines = linesOfCards(bytes);
+  const lines = linesOfCards(table);
   for (const { line, field, message } of errorsByLine(failures, lines))
     console.error(`  line ${line}: ${field === null ? '' : `${field} `}${message}`);
   throw new CommandError(`${batch.failed} gift cards could not be issued`);

@@ -1,6 +1,6 @@
 /**
- * Tables as text: CSV (RFC 4180) as spreadsheets write it in any language. The text is UTF-8, UTF-16 with a byte order mark,
- * or Windows-1252; the separator is a comma, a semicolon or a tab. Time and memory are linear in the size of the file.
+ * Tables as text: CSV (RFC 4180) as spreadsheets write it in any language. The text is UTF-8, UTF-16 or Windows-1252; the
+ * separator is a comma, a semicolon, a tab or a vertical bar. Time and memory are linear in the size of the file.
  */
 
 /** The reason why the rest of a table cannot be read, and the line, from 1. */
@@ -17,14 +17,18 @@ export class MalformedTable extends Error {
   }
 }
 
-export type Separator = ',' | ';' | '\t';
+export type Separator = ',' | ';' | '\t' | '|';
 
-export const notText = 'belongs to a file that is not a text: save it as CSV';
+export const notText = 'belongs to a file that is not a table: save it as XLSX or CSV';
+export const fileTooLarge = 'belongs to a file of more than 4 MiB';
+
+/** In place of the line breaks in cells of a workbook, each row of which is one line. */
+export const lineSeparator = '\u2028';
 
 /** @throws MalformedTable if the bytes are not text. */
 export function textOfFile(bytes: Uint8Array): string {
   const [first, second, third] = bytes;
-  // The first bytes of a ZIP archive, which XLSX and ODS files are, and of an XLS file.
+  // The first bytes of a ZIP archive, which ODS files are, and of an XLS file.
   const isSpreadsheet =
     (first === 0x50 && second === 0x4b && third === 0x03) || (first === 0xd0 && second === 0xcf);
   const text = isSpreadsheet ? undefined : decoded(bytes);
@@ -39,8 +43,11 @@ const hasControlCharacters = /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u0
 /** Undefined: the bytes are not a text in the encoding of their byte order mark. */
 function decoded(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes;
-  const mark = first === 0xff && second === 0xfe ? 'utf-16le' : undefined;
-  const encoding = first === 0xfe && second === 0xff ? 'utf-16be' : mark;
+  // No text begins with U+0000, so a first byte of 0 is half of an ASCII character, and so is a second one.
+  const isLittle = (first === 0xff && second === 0xfe) || (second === 0 && first !== 0);
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);
+  const little = isLittle ? 'utf-16le' : undefined;
+  const encoding = isBig ? 'utf-16be' : little;
   // The decoder removes a byte order mark.
   if (encoding !== undefined) return decodedAs(encoding, bytes);
   return decodedAs('utf-8', bytes) ?? decodedAs('windows-1252', bytes);
@@ -58,6 +65,9 @@ export type TableRecord = {
   /** The line in which it begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
+  /** The index of its first character in the text, and the one after its last, without the line end. */
+  readonly start: number;
+  readonly end: number;
 };
 
 type TextTable = {
@@ -67,43 +77,49 @@ type TextTable = {
 };
 
 /** Spreadsheets read the separator from a first line such as `sep=;`. */
-const separatorLine = /^sep=([,;\t])\r?\n/i;
+const separatorLine = /^sep=([,;\t|])\r?\n/i;
 
 export function tableOf(text: string): TextTable {
-  const content = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const [line = '', named] = separatorLine.exec(content.slice(0, 8)) ?? [];
-  const separator = named === undefined ? separatorOf(content) : (named as Separator);
-  return { separator, records: recordsOf(content, separator, line.length) };
+  const start = text.startsWith('\uFEFF') ? 1 : 0;
+  const [line = '', named] = separatorLine.exec(text.slice(start, start + 8)) ?? [];
+  const separator = named === undefined ? separatorOf(text.slice(start)) : (named as Separator);
+  const first = line === '' ? 1 : 2;
+  return { separator, records: recordsOf(text, separator, { at: start + line.length, line: first }) };
 }
 
 /** More cells than any header has are not collected. */
-const cellsMax = 64;
+export const cellsMax = 64;
 const headerLengthMax = 10_000;
 
 /** The separator that the first line has most often. A table of one column is one of tabs, which cells do not have. */
 function separatorOf(text: string): Separator {
-  const counts = { '\t': 0, ';': 0, ',': 0 };
+  const counts = { '\t': 0, ';': 0, ',': 0, '|': 0 };
   let isQuoted = false;
   for (const symbol of text.slice(0, headerLengthMax)) {
     if (symbol === '"') isQuoted = !isQuoted;
     else if (isQuoted) continue;
     else if (symbol === '\n') break;
-    else if (symbol === ',' || symbol === ';' || symbol === '\t') counts[symbol] += 1;
+    else if (symbol === ',' || symbol === ';' || symbol === '\t' || symbol === '|') counts[symbol] += 1;
   }
   const most = Math.max(...Object.values(counts));
-  return (['\t', ';', ','] as const).find((symbol) => counts[symbol] === most) ?? ',';
+  return (['\t', ';', ',', '|'] as const).find((symbol) => counts[symbol] === most) ?? ',';
 }
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 
-function* recordsOf(text: string, separator: Separator, start: number): Generator<TableRecord, undefined> {
+function* recordsOf(
+  text: string,
+  separator: Separator,
+  first: { readonly at: number; readonly line: number },
+): Generator<TableRecord, undefined> {
   const separatorCode = separator.charCodeAt(0);
-  let at = start;
-  let line = start === 0 ? 1 : 2;
+  let { at, line } = first;
   while (at < text.length) {
     const firstLine = line;
+    const start = at;
+    let end = at;
     const cells: string[] = [];
     let hasEnded = false;
     while (!hasEnded) {
@@ -112,15 +128,16 @@ function* recordsOf(text: string, separator: Separator, start: number): Generato
         const quoted = quotedCell(text, at, line);
         ({ cell, at, line } = quoted);
       } else {
-        const end = endOfCell(text, at, separatorCode);
-        cell = text.slice(at, end);
+        const cellEnd = endOfCell(text, at, separatorCode);
+        cell = text.slice(at, cellEnd);
         if (cell.includes('"'))
           throw new MalformedTable(line, 'has a quotation mark in a cell without quotation marks');
-        at = end;
+        at = cellEnd;
       }
       cells.push(cell);
       if (cells.length > cellsMax) throw new MalformedTable(line, `must have at most ${cellsMax} cells`);
       const symbol = text.charCodeAt(at);
+      end = at;
       if (at >= text.length) hasEnded = true;
       else if (symbol === separatorCode) at += 1;
       else if (symbol === lineFeed || (symbol === carriageReturn && text.charCodeAt(at + 1) === lineFeed)) {
@@ -131,7 +148,7 @@ function* recordsOf(text: string, separator: Separator, start: number): Generato
         throw new MalformedTable(line, 'has a carriage return without a line feed');
       else throw new MalformedTable(line, 'has text after a closing quotation mark');
     }
-    yield { line: firstLine, cells };
+    yield { line: firstLine, cells, start, end };
   }
 }
 

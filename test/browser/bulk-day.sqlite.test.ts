@@ -102,7 +102,11 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
     7: '25,50;Person 6;person6.example;;',
     9: '40,00;Grace;Grace@exmaple.com;;',
   });
-  await upload(page, bad, /Nothing was issued: 2 errors\..*Line 3 Betrag “25,5O”.*Line 7 Empfänger-E-Mail /);
+  await upload(
+    page,
+    bad,
+    /Nothing was issued: 2 errors\..*Line 3 Person 2 Betrag “25,5O”.*Line 7 Person 6 Empfänger-E-Mail /,
+  );
   await press(page, 'Leave out all 2', /Line 11 Grace · grace@exmaple\.com · €40\.00 Also in line 9/);
   await press(page, 'Keep only the first of each', /bad .*Ready to issue .*497 cards/);
   assert.equal(await office.open('/cards/batches/new'), 200);

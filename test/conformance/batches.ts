@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
+import type { FileColumn } from '../../src/domain/batches/column-names.ts';
 import { batchRecordOf } from '../../src/domain/batches/record.ts';
 import {
   batchPartCards,
@@ -20,6 +21,7 @@ import {
   type BatchCards,
   type BatchCardsPage,
 } from '../../src/service/batches/batch-lists.ts';
+import { listRememberedColumns, rememberColumns } from '../../src/service/batches/columns.ts';
 import type { Pace } from '../../src/service/batches/pace.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
@@ -347,6 +349,41 @@ export function testBatches(factory: StorageFactory): void {
       storage.read(() => showBatch({ storeId: other.id, batchId: batch.id })),
       { code: 'not-found' },
     );
+  });
+
+  test('a store remembers what was decided about headings, and only the latest decisions', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    const decide = (headings: readonly string[], columns: readonly FileColumn[]): Promise<void> =>
+      storage.write(() => rememberColumns(ctx, store.id, { headings, columns }));
+    const remembered = async (storeId = store.id) => [
+      ...(await storage.read(() => listRememberedColumns(storeId))),
+    ];
+    assert.deepEqual(await remembered(), []);
+    // A heading that suggests the decision is not remembered.
+    await decide(['Betrag', 'Gruß', 'Filiale', ''], ['initial_value', 'message', null, null]);
+    assert.deepEqual(await remembered(), [
+      ['gruss', 'message'],
+      ['filiale', null],
+    ]);
+    await decide(['Filiale', 'Gruß (kurz)', 'Betrag'], ['tags', 'note', 'email']);
+    assert.deepEqual(await remembered(), [
+      ['filiale', 'tags'],
+      ['gruss', 'note'],
+      ['betrag', 'email'],
+    ]);
+    await decide(['Betrag'], ['initial_value']);
+    assert.equal((await remembered()).length, 2);
+    const many = Array.from({ length: 64 }, (_, place) => `Spalte ${place}x`);
+    for (let round = 0; round < 4; round += 1)
+      await decide(
+        many.map((heading) => `${heading} ${round}`),
+        many.map(() => null),
+      );
+    const latest = await remembered();
+    assert.deepEqual([latest.length, latest.at(-1)], [200, ['spalte63x3', null]]);
+    const other = await storage.write(() => createStore(ctx, newStore({ domain: 'books.example' })));
+    assert.deepEqual(await remembered(other.id), []);
   });
 
   test('a store has at most 20 running batches, which are listed newest first', async () => {

@@ -236,6 +236,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   email_deliveries: 'A queue. Its cards must exist.',
   email_settings: 'Settings of a store.',
   email_texts: 'Settings of a store.',
+  column_headings: 'What is suggested for the next file.',
   email_logos: 'Settings of a store.',
   email_servers: 'Settings of a store.',
   external_ids:

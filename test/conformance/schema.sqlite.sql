@@ -160,6 +160,14 @@ CREATE TABLE checkpoints (
   primary key (store_id, id)
 ) strict;
 
+CREATE TABLE column_headings (
+  store_id integer not null references stores (id),
+  -- JSON: {heading: column, …}, the latest decision last; null: the column is not read.
+  columns text not null check (json_type(columns) = 'object'),
+  updated_at integer not null,
+  primary key (store_id)
+) strict, without rowid;
+
 CREATE TABLE copies (
   id bigint primary key check (id = 1),
   -- Identifies the database that is copied: hex.

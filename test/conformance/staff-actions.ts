@@ -196,6 +196,7 @@ const actions: Readonly<Record<string, Action>> = {
         cards: [{ ...newCard, storefrontCustomerId: null, code: null }],
         total: money('20'),
         lines: null,
+        file: { key: 'spring ', decided: { headings: ['Gruß'], columns: ['message'] } },
       }),
     entry: ['batch-issued', { amount: '20.00' }],
   },

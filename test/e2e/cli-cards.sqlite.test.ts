@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { workbookOf } from '../support/workbook.ts';
 import { ask, cardOf, makeHome, type Home } from './largesse.ts';
 
 const domain = 'flowers.example';
@@ -96,6 +97,33 @@ test('card import issues each card of a file once, with the running service, and
   for (const line of lines) assert.ok(!exported.output.includes(line.split(',')[1] ?? '–'));
   const { code } = await home.run(['verify']);
   assert.equal(code, 0);
+});
+
+test('card import reads a workbook, and rejects a damaged one', async () => {
+  await using home = await makeHome();
+  await makeStore(home);
+  const file = join(home.folder, 'customers.xlsx');
+  writeFileSync(file, workbookOf([['Vorname', 'Name', 'Betrag'], ['Ida', 'Rhodes', 1_250.5], ['Ada', null, '25,00 €']])); // prettier-ignore
+  const imported = await home.run([
+    'card',
+    'import',
+    file,
+    '--expect-count',
+    '2',
+    '--expect-total',
+    '1275.5',
+  ]);
+  assert.equal(imported.code, 0, imported.errors);
+  assert.match(imported.output, /,1250\.50,EUR,/);
+  const again = await home.run(['card', 'import', file]);
+  assert.match(again.errors, /This file was imported before/);
+  const broken = write(home, 'broken.xlsx', 'PK\u0003\u0004');
+  const rejected = await home.run(['card', 'import', broken]);
+  assert.deepEqual(
+    [rejected.code, /line 1: belongs to a file that is not a table/.test(rejected.errors)],
+    [1, true],
+  );
+  assert.equal(await count(home), 2);
 });
 
 test('card import checks more codes than a caller could look up', async () => {

@@ -268,6 +268,9 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
         insert into email_servers (store_id, state, host, port, tls, user_name, sender, password, password_set_at, updated_at)
         values (${store.id}, 'verified', 'smtp.example.com', 587, 'starttls_required', 'größe', 'gifts@flowers.example',
           ${bytes}, ${now}, ${now})`,
+      sql`
+        insert into column_headings (store_id, columns, updated_at)
+        values (${store.id}, '{"gruss":"message"}', ${now})`,
     ),
   );
 }

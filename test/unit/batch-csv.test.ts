@@ -5,13 +5,14 @@ import test from 'node:test';
 import {
   batchFileBytesMax,
   cellsOfLines,
-  fileAlone,
-  parseBatchFile,
-  type FileReader,
-} from '../../src/domain/batches/table.ts';
+  columnsError,
+  guessColumns,
+  repairedTable,
+} from '../../src/domain/batches/columns.ts';
+import { fileAlone, parseBatchFile, type FileReader } from '../../src/domain/batches/table.ts';
 import { repeatedRecipients } from '../../src/domain/batches/batch.ts';
 import { noDetails } from '../../src/domain/cards/fields.ts';
-import { fieldOfHeading } from '../../src/domain/batches/column-names.ts';
+import { columnOfHeading } from '../../src/domain/batches/column-names.ts';
 import { csvOf } from '../../src/domain/csv.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { storeWith } from './samples.ts';
@@ -114,15 +115,17 @@ test('a file that is not a text is an error', () => {
   for (const file of [
     Buffer.from('PK\u0003\u0004'),
     Buffer.from('amount\n1\u0000\n'),
-    Buffer.from('amount\n1\n', 'utf16le'),
     utf16.subarray(0, -1),
     Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0),
     Uint8Array.of(0x69, 0x81, 0x0a),
   ])
-    assert.match(errorsOf(file)[0] ?? '', /^1: belongs to a file that is not a text: save it as CSV$/);
+    assert.match(
+      errorsOf(file)[0] ?? '',
+      /^1: belongs to a file that is not a table: save it as XLSX or CSV$/,
+    );
 });
 
-test('an ambiguous amount has the notation of the other amounts, then that of the page, or is an error', () => {
+test('an ambiguous amount has the notation of the other amounts, then the one that was decided, or is an error', () => {
   assert.deepEqual(accepted('Betrag;Notiz\n1.000;\n25,50;\n')[0], [100_000n, null, 2]);
   assert.deepEqual(accepted('amount;note\n"1,000";\n25.50;\n')[0], [100_000n, null, 2]);
   assert.deepEqual(accepted('Betrag;Notiz\n1.000;\n', place, german)[0], [100_000n, null, 2]);
@@ -130,8 +133,7 @@ test('an ambiguous amount has the notation of the other amounts, then that of th
   const ambiguous = /^2: initial_value is ambiguous: /;
   for (const [text, reader] of [
     ['Betrag;Notiz\n1.000;\n', fileAlone],
-    ['Betrag;Notiz\n1.000;\n', english],
-    ['amount,note\n"1,000",\n25.50,\n"25,50",\n', english],
+    ['amount,note\n"1,000",\n25.50,\n"25,50",\n', fileAlone],
   ] as const)
     assert.match(errorsOf(text, place, reader)[0] ?? '', ambiguous, text);
   // The cells decide, whatever the page.
@@ -156,7 +158,7 @@ test('an unreadable amount is an error with its text, and never 0', () => {
   assert.deepEqual(errorsOf('amount;note\n;a\n'), ['2: initial_value is required']);
 });
 
-test('days have the order of the other days, then that of the page, or are errors', () => {
+test('days have the order of the other days, then the one that was decided, or are errors', () => {
   const day = (cell: string, reader = fileAlone, others = ''): string => {
     const parsed = parse(`amount;expires\n1;${cell}\n${others}`, place, reader);
     if (parsed.ok) return parsed.cards[0]?.details.expiresOn ?? 'none';
@@ -183,7 +185,7 @@ test('days have the order of the other days, then that of the page, or are error
   assert.equal(day('05/06/2026', german), '2026-06-05');
   assert.equal(day('05/06/2026', english, '1;06/25/2026\n'), '2026-05-06');
   assert.equal(day('05/06/2026', german, '1;06/25/2026\n'), '2026-05-06');
-  assert.match(day('05/06/2026', german, '1;06/25/2026\n1;25/06/2026\n'), /^is ambiguous: /);
+  assert.match(day('05/06/2026', fileAlone, '1;06/25/2026\n1;25/06/2026\n'), /^is ambiguous: /);
   for (const cell of ['31.11.2026', '2026-02-30', '13/13/2026'])
     assert.match(day(cell), /day that exists/, cell);
   for (const cell of ['31-12-26', '12.2026', 'tomorrow', '1.1.2026.1'])
@@ -217,7 +219,7 @@ test('headings are in four languages, in any case and with units', () => {
     ['Kundennummer', undefined],
     ['Cantidad', undefined],
   ] as const)
-    assert.equal(fieldOfHeading(text), field, text);
+    assert.equal(columnOfHeading(text), field, text);
   assert.deepEqual(errorsOf('Betrag;Wert\n1;2\n'), ['1: has the column initial_value twice']);
   // Spreadsheets write empty columns.
   assert.deepEqual(accepted('Betrag;;\n1;;\n'), [[100n, null, 2]]);
@@ -256,7 +258,7 @@ test('lines can be left out, and all lines with errors are known', () => {
     '1: must be followed by at least one gift card',
   ]);
   const { headings: names, rows } = cellsOfLines(file, new Set([2]));
-  assert.deepEqual([names, rows], [['amount'], [{ line: 2, cells: ['x'] }]]);
+  assert.deepEqual([names, rows.map(({ line, cells }) => [line, cells])], [['amount'], [[2, ['x']]]]);
 });
 
 test('two cards for one person are found by their lines', () => {
@@ -267,6 +269,60 @@ test('two cards for one person are found by their lines', () => {
   assert.deepEqual(repeatedRecipients(parsed.cards), [
     { index: 2, first: 0 },
     { index: 4, first: 3 },
+  ]);
+});
+
+test('columns are those of their headings, of earlier decisions, or open', () => {
+  const remembered = new Map([
+    ['gruss', 'message'],
+    ['filiale', null],
+  ] as const);
+  assert.deepEqual(guessColumns(['Betrag', 'Gruß!', 'Filiale', 'Kostenstelle', 'Wert', ''], remembered), [
+    'initial_value',
+    'message',
+    null,
+    undefined,
+    undefined,
+    null,
+  ]);
+  // A column of names is the other part of a name.
+  assert.deepEqual(guessColumns(['Vorname', 'Name'], new Map()), ['first_name', 'last_name']);
+  assert.deepEqual(guessColumns(['Nombre', 'Apellidos'], new Map()), ['first_name', 'last_name']);
+  assert.deepEqual(guessColumns(['Name'], new Map()), ['recipient_name']);
+  const parsed = parse('Name;Vorname;Betrag\nRhodes;Ida;1\n;Ada;2\n');
+  assert.ok(parsed.ok);
+  assert.deepEqual(parsed.cards.map(({ details }) => details.recipientName), ['Ida Rhodes', 'Ada']); // prettier-ignore
+  assert.deepEqual(columnsError(['initial_value', null, null]), null);
+  assert.deepEqual(columnsError(['email', null]), { kind: 'no amount' });
+  assert.deepEqual(columnsError(['email', 'email']), { kind: 'repeated', place: 1 });
+  assert.deepEqual(columnsError(['recipient_name', 'last_name']), { kind: 'repeated', place: 1 });
+});
+
+test('a first line can be a card, and decided columns are read whatever their headings', () => {
+  const reader = { ...fileAlone, columns: [null, 'initial_value', 'note'] as const };
+  assert.deepEqual(accepted('x;25;a\n', place, { ...reader, isHeadless: true }), [[2_500n, 'a', 1]]);
+  assert.deepEqual(accepted('x;y;z\nx;25;a\n', place, reader), [[2_500n, 'a', 2]]);
+  // As many columns as the file has.
+  assert.match(errorsOf('x;y\n1;2\n', place, reader)[0] ?? '', /must have 3 columns/);
+});
+
+test('repaired cells replace those of their lines, and all other lines stay where they are', () => {
+  const file = 'a;b\r\n"x\ny";1\r\n2;"q;""r"""\r\n3;4\r\n';
+  const repaired = repairedTable(
+    file,
+    new Map([
+      [2, new Map([[0, 'plain']])],
+      [4, new Map([[1, 'semi;colon "q"']])],
+      [99, new Map([[0, 'none']])],
+    ]),
+  );
+  assert.equal(repaired, 'a;b\r\nplain;1\n\r\n2;"semi;colon ""q"""\r\n3;4\r\n');
+  assert.equal(repairedTable(file, new Map()), file);
+  const reader = { ...fileAlone, columns: ['note', 'initial_value'] as const };
+  const before = '\uFEFFsep=;\nb;a\nx;1\ny;oops\n';
+  assert.deepEqual(accepted(repairedTable(before, new Map([[4, new Map([[1, '2,50']])]])), place, reader), [
+    [100n, 'x', 3],
+    [250n, 'y', 4],
   ]);
 });
 

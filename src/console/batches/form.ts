@@ -8,19 +8,20 @@ import {
   parseBatch,
   type BatchError,
 } from '../../domain/batches/batch.ts';
+import { columnNames, type FileColumn } from '../../domain/batches/column-names.ts';
+import { unknownColumn, type ReadColumns } from '../../domain/batches/columns.ts';
 import {
   errorsByLine,
-  fileTooLarge,
   parseBatchFile,
   shortenedNumber,
-  unknownColumn,
+  type FileReader,
   type LineError,
 } from '../../domain/batches/table.ts';
 import { Fault } from '../../domain/fault.ts';
 import { isCardField, type CardFieldName } from '../../domain/cards/fields.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { CardToIssue, NewCardField } from '../../domain/cards/new-card.ts';
-import { notText } from '../../domain/table-text.ts';
+import { cellsMax, fileTooLarge, notText } from '../../domain/table-text.ts';
 import { parseLine } from '../../domain/text.ts';
 import { ambiguousAmount } from '../../domain/money/written-amount.ts';
 import { ambiguousDay } from '../../domain/written-day.ts';
@@ -30,7 +31,7 @@ import { lookupsPerHour } from '../../service/staff/lookup.ts';
 import { recordBatchCheck } from '../../service/staff-actions/batch.ts';
 import { lineError } from '../cards/fields.ts';
 import { multilineOf } from '../cards/change-form.ts';
-import { parseTypedAmount, writtenIn } from '../kit/format.ts';
+import { parseTypedAmount } from '../kit/format.ts';
 import { checkCodes, searcherOf } from '../kit/lookups.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -48,10 +49,19 @@ const fieldNames = [
   // The lines of the file that are not issued, between commas, and whether repeated people were seen.
   'left_out',
   'seen',
+  // The columns of the file, between commas; empty: nothing is decided. Whether the first line is a card.
+  'columns',
+  'headless',
+  // The notations that were chosen: the decimal sign, and the order of days and months.
+  'numbers',
+  'days',
+  // The digest of the file as it was chosen, and the name of its sheet.
+  'digest',
+  'sheet',
 ] as const;
 
 type BatchField = (typeof fieldNames)[number];
-/** `kind` is `equal` or `file`, `seen` is empty or `yes`. */
+/** `kind` is `equal` or `file`, `seen` and `headless` are empty or `yes`. */
 export type BatchValues = Readonly<Record<BatchField, string>>;
 export type BatchFieldErrors = Readonly<Partial<Record<BatchField, string>>>;
 
@@ -160,11 +170,39 @@ export function leftOutOf({ left_out: lines }: BatchValues): ReadonlySet<number>
   );
 }
 
+/** In place of a column that is not read. */
+const leftOutColumn = '-';
+
+/** The columns as one value of a form. */
+export function columnsText(columns: readonly FileColumn[]): string {
+  return columns.map((column) => column ?? leftOutColumn).join(',');
+}
+
+/** The column of a value of a form; null: it is not read; undefined: the value is unknown. */
+export function columnOfValue(value: string): FileColumn | undefined {
+  return value === leftOutColumn ? null : columnNames.find((name) => name === value);
+}
+
+/** The decisions about the columns of the file. */
+export function readColumnsOf({ columns, headless }: BatchValues): ReadColumns {
+  const decided = columns.split(',', cellsMax).map((value) => columnOfValue(value) ?? null);
+  return { isHeadless: headless === 'yes', ...(columns !== '' && { columns: decided }) };
+}
+
+function readerOf(values: BatchValues): FileReader {
+  const { numbers, days } = values;
+  return {
+    ...readColumnsOf(values),
+    decimalSign: numbers === '.' || numbers === ',' ? numbers : null,
+    dayOrder: days === 'day-month' || days === 'month-day' ? days : null,
+    leftOut: leftOutOf(values),
+  };
+}
+
 function fileCards(page: Page, values: BatchValues): ReadBatch {
   if (values.rows.trim() === '')
     return { kind: 'fields', errors: { rows: page.text.batches.errors.fileOrRows } };
-  const reader = { ...writtenIn(page.language), leftOut: leftOutOf(values) };
-  const parsed = parseBatchFile(values.rows, placeOf(page), reader);
+  const parsed = parseBatchFile(values.rows, placeOf(page), readerOf(values));
   if (!parsed.ok) return lineErrors(page, parsed);
   return { kind: 'cards', found: { ...parsed, name: null } };
 }

@@ -1,19 +1,22 @@
 /** The lines of a file that need a decision: those with errors, and those of people who are listed again. */
 
 import { batchErrorsMax, repeatedRecipients } from '../../domain/batches/batch.ts';
-import { cellsOfLines, headingsOf } from '../../domain/batches/table.ts';
+import { cellsOfLines, repairedTable, type FileTable } from '../../domain/batches/columns.ts';
 import { csvOfLines } from '../../domain/csv.ts';
 import type { Money } from '../../domain/money/money.ts';
+import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
   leftOutOf,
   readBatch,
+  readColumnsOf,
   type BatchValues,
   type FormCards,
   type ReadBatch,
   type ShownError,
 } from './form.ts';
-import { alert, hidden } from '../kit/form.ts';
+import { columnsButton, stepsOf } from './steps.ts';
+import { alert, hidden, inputField } from '../kit/form.ts';
 import { csvDialectOf } from '../kit/format.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
@@ -39,6 +42,25 @@ export function repeatedIn({ cards, lines }: FormCards): readonly Repeated[] {
     const person = [details.recipientName, (recipient ?? customer)?.address].filter(Boolean).join(' · ');
     return [{ line: lines[index] ?? 0, first: lines[first] ?? 0, person, value }];
   });
+}
+
+/** The values with the cells that were repaired on the page of the lines. */
+export function repairedValues(page: Page, values: BatchValues): BatchValues {
+  const repairs = new Map<number, Map<number, string>>();
+  for (const name of page.request.form.keys()) {
+    const [, line, place] = /^repair_(\d{1,7})_(\d{1,2})$/.exec(name) ?? [];
+    if (line === undefined) continue;
+    const own = repairs.get(Number(line)) ?? new Map<number, string>();
+    repairs.set(Number(line), own.set(Number(place), page.typed(name)));
+  }
+  if (repairs.size === 0) return values;
+  try {
+    return { ...values, rows: repairedTable(values.rows, repairs) };
+  } catch (error) {
+    // The next step says why the file cannot be read.
+    if (error instanceof MalformedTable) return values;
+    throw error;
+  }
 }
 
 /** The values of a form whose person has decided about lines: what is left out, and that repeated people were seen. */
@@ -79,11 +101,11 @@ function linesPage(page: Page, shown: LinesPage): ConsoleResponse {
   );
   const sent = Object.entries(shown.values).map(([name, value]) => hidden(name, value));
   const hint = shown.hint === undefined ? undefined : markup`<p class="soft">${shown.hint}</p>`;
-  const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${sent}${shown.above}
+  const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${sent}${stepsOf(page, shown.values, 'lines')}${shown.above}
 <section class="panel" aria-label="${text.title}"><dl class="figures">${figures}</dl>${hint}</section>
 <section class="panel flush" aria-labelledby="lines"><div class="head row apart"><h2 id="lines">${shown.heading}</h2><div class="row">${shown.actions}</div></div>
 <ul class="repair">${shown.items}</ul></section>
-<div class="row apart"><a class="button" href="${page.basePath}/cards/batches/new">${preview.back}</a>${shown.next}</div></form>`;
+<div class="row apart"><div class="row"><a class="button" href="${page.basePath}/cards/batches/new">${preview.back}</a>${columnsButton(page, shown.values)}</div>${shown.next}</div></form>`;
   return page.show('/cards', { status: shown.status, title: text.title, body });
 }
 
@@ -104,11 +126,8 @@ export function rejectedLinesPage(
   const { repair: text, errors } = page.text.batches;
   const { badLines, lineCount, errorCount } = read;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
-  const headings = badLines.length > 0 ? headingsOf(values.rows) : null;
-  const nameOf = ({ field, text: problem }: ShownError): NamedError => ({
-    name: field === null ? null : (headings?.get(field) ?? field),
-    text: problem,
-  });
+  const table = cellsOfLines(values.rows, new Set(byLine.keys()), readColumnsOf(values));
+  const rows = new Map(table.rows.map(({ line, cells }) => [line, cells]));
   const download = markup`<button class="button" formaction="${page.basePath}/cards/batches/lines.csv">${text.download}</button>`;
   const format = new Intl.NumberFormat(page.language);
   const shown =
@@ -126,22 +145,51 @@ export function rejectedLinesPage(
     heading: plural(page.language, text.badTitle, badLines.length),
     hint: text.hint,
     actions: markup`${download}<button class="button" name="leave" value="all">${plural(page.language, text.leaveAll, badLines.length)}</button>`,
-    items: [...byLine].map(([line, own]) => rejectedLine(page, line, own.map(nameOf))),
+    items: [...byLine].map(([line, own]) =>
+      rejectedLine(page, { line, cells: rows.get(line) ?? [], table, errors: own }),
+    ),
     next: markup`<button class="button first">${text.again}</button>`,
     above: alert(`${plural(page.language, errors.summary, errorCount)}${shown}`),
     status: 422,
   });
 }
 
-/** An error with the heading of its column; null: it is of the whole line. */
-type NamedError = { readonly name: string | null; readonly text: string };
+type RejectedLine = {
+  readonly line: number;
+  readonly cells: readonly string[];
+  readonly table: Pick<FileTable, 'headings' | 'columns'>;
+  readonly errors: readonly ShownError[];
+};
 
-function rejectedLine(page: Page, line: number, errors: readonly NamedError[]): Markup {
-  const shown = errors.map(
-    ({ name, text }) =>
-      markup`<p class="error">${name === null ? undefined : markup`<strong>${name}</strong> `}${text}</p>`,
+/** A line with a field for each wrong cell. */
+function rejectedLine(page: Page, { line, cells, table, errors }: RejectedLine): Markup {
+  const { columns, headings } = table;
+  const byField = Map.groupBy(errors, ({ field }) => field);
+  const shown = [...byField].map(([field, own]) => {
+    const place = columns.findIndex((column) => column !== null && column === field);
+    const label = headings[place] ?? field;
+    const error = own.map(({ text }) => text).join(' ');
+    // A code is not shown. A row with too few cells has none to repair.
+    const isRepairable = field !== null && field !== 'code' && place !== -1 && place < cells.length;
+    if (isRepairable && label !== null)
+      return inputField({
+        name: `repair_${line}_${place}`,
+        label,
+        value: cells[place] ?? '',
+        error,
+        isOptional: true,
+      });
+    const name = label === null ? undefined : markup`<strong>${label}</strong> `;
+    return markup`<p class="error">${name}${error}</p>`;
+  });
+  const who = columns.flatMap((column, place) =>
+    (column === 'recipient_name' || column === 'first_name' || column === 'last_name') && !byField.has(column)
+      ? [cells[place] ?? '']
+      : [],
   );
-  return markup`<li>${lineName(page, line)}<div>${shown}</div>${leaveOut(page, line)}</li>
+  const person = who.join(' ').trim().slice(0, 100);
+  const about = person === '' ? undefined : markup`<p class="small soft">${person}</p>`;
+  return markup`<li>${lineName(page, line)}<div class="stack">${about}${shown}</div>${leaveOut(page, line)}</li>
 `;
 }
 
@@ -192,7 +240,11 @@ export async function badLinesFile(page: Page, values: BatchValues): Promise<Con
   if (read.kind !== 'lines' || read.badLines.length === 0) return undefined;
   const { errors: text } = page.text.batches;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
-  const { headings, columns, rows } = cellsOfLines(values.rows, new Set(read.badLines));
+  const { headings, columns, rows } = cellsOfLines(
+    values.rows,
+    new Set(read.badLines),
+    readColumnsOf(values),
+  );
   const lines = rows.map(({ line, cells }) => [
     String(line),
     ...cells,

@@ -1,10 +1,17 @@
 /** Issues many cards: the form, the check of what it means, and the confirmation with the figures of one's own list. */
 
-import { batchCardsMax, batchNameLengthMax, expectationErrors } from '../../domain/batches/batch.ts';
-import { batchFileBytesMax } from '../../domain/batches/table.ts';
+import {
+  batchCardsMax,
+  batchNameLengthMax,
+  expectationErrors,
+  type Batch,
+} from '../../domain/batches/batch.ts';
+import { findCreatedBatch } from '../../service/batches/batch.ts';
+import { digestOfFile, readTableFile } from '../../service/batches/table-file.ts';
+import { batchFileBytesMax, readHead } from '../../domain/batches/columns.ts';
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
-import { MalformedTable, textOfFile } from '../../domain/table-text.ts';
+import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { issueBatch } from '../../service/staff-actions/batch.ts';
 import {
@@ -12,16 +19,26 @@ import {
   countOf,
   lineErrorText,
   readBatch,
+  readColumnsOf,
   type BatchFieldErrors,
   type BatchValues,
   type FormCards,
   type ReadBatch,
 } from './form.ts';
-import { badLinesFile, decidedValues, rejectedLinesPage, repeatedIn, repeatedLinesPage } from './lines.ts';
+import { decideColumns } from './columns.ts';
+import {
+  badLinesFile,
+  decidedValues,
+  rejectedLinesPage,
+  repairedValues,
+  repeatedIn,
+  repeatedLinesPage,
+} from './lines.ts';
+import { columnsButton, stepsOf } from './steps.ts';
 import { amountError, withoutAccess } from '../cards/change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, hidden, inputField, textArea } from '../kit/form.ts';
-import { dayText, figure, parseTypedAmount } from '../kit/format.ts';
+import { dayText, decimalSignIn, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, keyInput, type Json } from '../kit/once.ts';
 import {
   seeOther,
@@ -30,7 +47,7 @@ import {
   type PageResponse,
   type StaffRoute,
 } from '../kit/route.ts';
-import { fillPlain, plural } from '../kit/texts.ts';
+import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 
 const shownCards = 5;
@@ -68,7 +85,7 @@ function formPage(page: Page, { values, errors = {}, above }: Form): PageRespons
 ${shownNameError}</div>`;
   const body = markup`<div class="stack">${above}<p>${text.checkHint}</p>
 <div class="grid two"><section class="panel stack" aria-labelledby="file-cards"><h2 id="file-cards">${text.file}</h2><form class="stack" method="post" action="${action}" enctype="multipart/form-data">${hidden('kind', 'file')}
-<div class="dropzone">${tableIcon}<label for="file">${text.choose}</label><input id="file" name="file" type="file" accept=".csv,.tsv,.txt,text/csv,text/tab-separated-values,text/plain" aria-describedby="file-hint"><p class="small soft" id="file-hint">${fillPlain(text.fileHint, { count: max })}</p></div>
+<div class="dropzone">${tableIcon}<label for="file">${text.choose}</label><input id="file" name="file" type="file" accept=".xlsx,.csv,.tsv,.txt,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet,text/csv,text/tab-separated-values,text/plain" aria-describedby="file-hint"><p class="small soft" id="file-hint">${fillPlain(text.fileHint, { count: max })}</p></div>
 <p class="or">${text.or}</p>
 ${textArea({ name: 'rows', label: text.rows, value: values.rows, hint: text.rowsHint, error: errors.rows })}
 ${fileName}
@@ -106,6 +123,8 @@ function rejectedPage(
 type Confirmation = {
   readonly values: BatchValues;
   readonly found: FormCards;
+  /** The batch of the same file; undefined: there is none. */
+  readonly earlier: Batch | undefined;
   /** Undefined: nothing is typed yet. */
   readonly errors?: { readonly count?: string; readonly total?: string; readonly notice?: string };
 };
@@ -122,7 +141,29 @@ function firstCards(page: Page, { cards, lines }: FormCards): Markup {
 ${rows}</tbody></table></section>`;
 }
 
-function previewPage(page: Page, { values, found, errors }: Confirmation): ConsoleResponse {
+/** The batch of the same file. */
+async function findEarlier(page: Page, { digest }: BatchValues): Promise<Batch | undefined> {
+  const key = fileKeyOf(digest);
+  return key === undefined
+    ? undefined
+    : await page.read(() => findCreatedBatch(page.ctx, page.store.id, key));
+}
+
+/** The key of a file, as the command has it; undefined: the form has none. */
+function fileKeyOf(digest: string): string | undefined {
+  return /^[\da-f]{64}$/.test(digest) ? `${digest} ` : undefined;
+}
+
+/** A warning about the batch of the same file, and the decision to issue it again. */
+function earlierNotice(page: Page, { id, name, cards, createdAt }: Batch): Markup {
+  const { preview: text, unnamed } = page.text.batches;
+  const link = markup`<a href="${page.basePath}/cards/batches/${id}">${name ?? unnamed}</a>`;
+  const count = plural(page.language, text.cards, cards);
+  return markup`<p class="notice" role="status"><span>${fill(text.earlier, { name: link, count, time: page.time(createdAt) })}</span></p>
+<label class="check"><input type="checkbox" name="again" value="yes" required>${text.issueAgain}</label>`;
+}
+
+function previewPage(page: Page, { values, found, earlier, errors }: Confirmation): ConsoleResponse {
   const { preview: text } = page.text.batches;
   const { cards, total } = found;
   const shownName = found.name === null ? undefined : markup`<h2>${found.name}</h2>`;
@@ -139,18 +180,21 @@ function previewPage(page: Page, { values, found, errors }: Confirmation): Conso
     value: errors ? page.typed(name) : '',
   });
   const kept = emailed === 0 ? undefined : keptNotice(page.services, page.language);
-  const body = markup`<div class="stack">${errors?.notice === undefined ? undefined : alert(errors.notice)}${kept}<div class="grid two"><div class="stack"><section class="panel" aria-label="${text.ready}">${shownName}<p class="soft">${text.ready}</p><p>${figure(total, page.language)}</p><p class="soft">${plural(page.language, text.cards, cards.length)}${emails}</p></section>
+  const again = earlier && earlierNotice(page, earlier);
+  const body = markup`<div class="stack">${stepsOf(page, values, 'issue')}${errors?.notice === undefined ? undefined : alert(errors.notice)}${kept}<div class="grid two"><div class="stack"><section class="panel" aria-label="${text.ready}">${shownName}<p class="soft">${text.ready}</p><p>${figure(total, page.language)}</p><p class="soft">${plural(page.language, text.cards, cards.length)}${emails}</p></section>
 ${firstCards(page, found)}</div>
 <form class="stack sticky" method="post" action="${page.basePath}/cards/batches/issue" enctype="multipart/form-data">${keyInput(page.ctx, errors ? page.key : undefined)}${sent}
-<section class="panel stack" aria-labelledby="confirm"><h2 id="confirm">${text.confirm}</h2><p class="soft">${text.confirmHint}</p>
+<section class="panel stack" aria-labelledby="confirm"><h2 id="confirm">${text.confirm}</h2>${again}<p class="soft">${text.confirmHint}</p>
 ${inputField({ ...expected('expected_count', text.expectedCount, errors?.count), inputMode: 'numeric' })}
 ${inputField({ ...expected('expected_total', fillPlain(text.expectedTotal, { currency }), errors?.total), inputMode: 'decimal', kind: 'amount' })}
-<button class="button first big">${text.issue}</button><a class="button quiet" href="${page.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
+<button class="button first big">${text.issue}</button>${columnsButton(page, values)}<a class="button quiet" href="${page.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
   return page.show('/cards', { status: errors ? 422 : 200, title: text.title, body });
 }
 
 /** The values of a form, with the text of its file, and a name for the batch. */
-function valuesWithFile(page: Page): { readonly values: BatchValues; readonly errors: BatchFieldErrors } {
+async function valuesWithFile(
+  page: Page,
+): Promise<{ readonly values: BatchValues; readonly errors: BatchFieldErrors }> {
   const values = batchValues(page);
   if (values.kind !== 'file') return { values, errors: {} };
   const day = dayText(dayOf(page.ctx.clock.now(), page.store.timeZone), page.language);
@@ -159,9 +203,13 @@ function valuesWithFile(page: Page): { readonly values: BatchValues; readonly er
     .slice(0, batchNameLengthMax)
     .trim();
   const name = values.name || given || fillPlain(page.text.batches.form.pasted, { day });
-  if (!page.request.file) return { values: { ...values, name }, errors: {} };
+  const { file } = page.request;
+  if (!file && values.digest !== '') return { values: { ...values, name }, errors: {} };
+  const digest = digestOfFile(file ?? values.rows);
+  if (!file) return { values: { ...values, name, digest }, errors: {} };
   try {
-    return { values: { ...values, name, rows: textOfFile(page.request.file) }, errors: {} };
+    const { text: rows, sheet } = await readTableFile(file, { decimalSign: decimalSignIn(page.language) });
+    return { values: { ...values, name, digest, rows, sheet: sheet ?? '' }, errors: {} };
   } catch (error) {
     if (!(error instanceof MalformedTable)) throw error;
     return {
@@ -174,19 +222,21 @@ function valuesWithFile(page: Page): { readonly values: BatchValues; readonly er
 }
 
 async function check(page: Page): Promise<ConsoleResponse> {
-  const { values: sent, errors } = valuesWithFile(page);
+  const { values: sent, errors } = await valuesWithFile(page);
   if (Object.keys(errors).length > 0) return formPage(page, { values: sent, errors });
-  const values = await decidedValues(page, sent);
+  const decision = await decideColumns(page, repairedValues(page, sent));
+  if (decision.kind === 'open') return decision.response;
+  const values = await decidedValues(page, decision.values);
   const read = await readBatch(page, values);
   if (read.kind !== 'cards') return rejectedPage(page, values, read);
   const { found } = read;
   const repeated = values.seen === 'yes' ? [] : repeatedIn(found);
   if (repeated.length > 0) return repeatedLinesPage(page, { values, found, repeated });
-  return previewPage(page, { values, found });
+  return previewPage(page, { values, found, earlier: await findEarlier(page, values) });
 }
 
 async function downloadLines(page: Page): Promise<ConsoleResponse> {
-  const values = batchValues(page);
+  const values = repairedValues(page, batchValues(page));
   const file = await badLinesFile(page, values);
   return file ?? formPage(page, { values });
 }
@@ -217,6 +267,20 @@ function isBatchId(result: Json): result is number {
   return typeof result === 'number';
 }
 
+/** The sentence for an error of all cards together; undefined: there is none. */
+function noticeOf(page: Page, { code }: Fault): string | undefined {
+  const { errors: text } = page.text.batches;
+  if (code === 'too-many-requests') return text.busy;
+  return code === 'idempotency-key-reused' ? text.again : undefined;
+}
+
+/** The columns of a file, for the next one; nothing for equal cards and for a file without headings. */
+function decidedColumnsOf(values: BatchValues) {
+  const { columns, isHeadless = false } = readColumnsOf(values);
+  if (values.kind !== 'file' || isHeadless || !columns) return {};
+  return { decided: { headings: readHead(values.rows, {}).headings, columns } };
+}
+
 async function confirm(page: Page): Promise<ConsoleResponse> {
   const { errors: text } = page.text.batches;
   const key = page.key;
@@ -228,13 +292,18 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
   const read = await readBatch(page, values);
   if (read.kind !== 'cards') return rejectedPage(page, values, read);
   const { found } = read;
+  const earlier = await findEarlier(page, values);
   const again = (errors: NonNullable<Confirmation['errors']>): ConsoleResponse =>
-    previewPage(page, { values, found, errors });
+    previewPage(page, { values, found, earlier, errors });
   const differing = differences(page, found);
   if (Object.keys(differing).length > 0) return again(differing);
   if (key === undefined) return again({ notice: text.incomplete });
+  const isAgain = page.typed('again') === 'yes';
+  if (earlier && !isAgain) return again({ notice: text.again });
+  const fileKey = earlier ? undefined : fileKeyOf(values.digest);
+  const batch = { ...found, file: { key: fileKey, ...decidedColumnsOf(values) } };
   try {
-    const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, found));
+    const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, batch));
     page.services.startBatches();
     return seeOther(`/cards/batches/${result}`);
   } catch (error) {
@@ -242,9 +311,7 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
     const withheld = withoutAccess(page, error);
     if (withheld) return withheld;
     const notice =
-      error.code === 'too-many-requests'
-        ? text.busy
-        : amountError(error, { currency: page.store.currency, language: page.language });
+      noticeOf(page, error) ?? amountError(error, { currency: page.store.currency, language: page.language });
     if (notice === undefined) throw error;
     return again({ notice });
   }

@@ -1,6 +1,5 @@
 /** Amounts, days and instants as the pages show them, in the language of the page and the time zone of the store. */
 
-import type { FileReader } from '../../domain/batches/table.ts';
 import type { CsvDialect } from '../../domain/csv.ts';
 import { orderedParts } from '../../domain/money/currency.ts';
 import { formatInstant } from '../../domain/day.ts';
@@ -108,17 +107,12 @@ export function figure(money: Money, language: string): Markup {
   return markup`<span class="figure">${shown}</span>`;
 }
 
-function decimalSignIn(language: string): DecimalSign {
+/** The decimal sign of a language. */
+export function decimalSignIn(language: string): DecimalSign {
   const formatter = cached(`decimal sign ${language}`, () => new Intl.NumberFormat(language));
   return formatter.formatToParts(1.5).some(({ type, value }) => type === 'decimal' && value === ',')
     ? ','
     : '.';
-}
-
-/** The notation that a file probably has, from the language of its reader’s pages. */
-export function writtenIn(language: string): Pick<FileReader, 'decimalSign' | 'dayOrder'> {
-  // English is written in both orders.
-  return { decimalSign: decimalSignIn(language), dayOrder: /^en\b/.test(language) ? null : 'day-month' };
 }
 
 /** The CSV of spreadsheets in the language: semicolons where commas are in numbers. */

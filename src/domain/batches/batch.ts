@@ -10,6 +10,8 @@ import { int64Max } from '../int64.ts';
 /** Maximum number of cards of a batch. */
 export const batchCardsMax = 10_000;
 
+export const tooManyCards = `is above the limit of ${batchCardsMax.toLocaleString('en')} gift cards`;
+
 /** Maximum number of errors that one response lists. */
 export const batchErrorsMax = 100;
 

@@ -3,8 +3,13 @@
 import written from './column-headings.json' with { type: 'json' };
 import { newCardFieldNames, type NewCardField } from '../cards/new-card.ts';
 
-/** The headings that people write instead of the name of a field. */
-const headings: Readonly<Partial<Record<NewCardField, readonly string[]>>> = written;
+/** The meaning of a column. The parts of a name are the name of the recipient. Null: the column is not read. */
+export type FileColumn = NewCardField | 'first_name' | 'last_name' | null;
+
+export const columnNames = ['first_name', 'last_name', ...newCardFieldNames] as const;
+
+/** The headings that people write instead of the name of a column. */
+const headings: Readonly<Partial<Record<(typeof columnNames)[number], readonly string[]>>> = written;
 
 /** Columns that the service writes into lists of lines, and that say nothing about a card. */
 const ignoredHeadings = 'line, error, Zeile, Fehler, línea, fila, ligne, erreur';
@@ -20,8 +25,8 @@ function normalized(heading: string): string {
     .replaceAll(/[^a-z0-9]/g, '');
 }
 
-const fieldsByHeading: ReadonlyMap<string, NewCardField> = new Map(
-  newCardFieldNames.flatMap((field) =>
+const columnsByHeading: ReadonlyMap<string, FileColumn> = new Map(
+  columnNames.flatMap((field) =>
     [field, ...(headings[field] ?? [])]
       .map(normalized)
       .filter((heading) => heading !== '')
@@ -31,8 +36,15 @@ const fieldsByHeading: ReadonlyMap<string, NewCardField> = new Map(
 
 const ignored = new Set(ignoredHeadings.split(', ').map(normalized));
 
-/** The field of a heading; null: the column is ignored; undefined: the heading is unknown. */
-export function fieldOfHeading(heading: string): NewCardField | null | undefined {
+/** The column of a heading; null: it is not read; undefined: the heading is unknown. */
+export function columnOfHeading(heading: string): FileColumn | undefined {
   const name = normalized(heading);
-  return ignored.has(name) ? null : fieldsByHeading.get(name);
+  return ignored.has(name) ? null : columnsByHeading.get(name);
+}
+
+const keyLengthMax = 64;
+
+/** The key by which a heading is remembered: the same for other units, case and punctuation. */
+export function headingKeyOf(heading: string): string {
+  return (normalized(heading) || heading.trim()).slice(0, keyLengthMax);
 }

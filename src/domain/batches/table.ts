@@ -1,24 +1,26 @@
 /**
  * Files of batches: tables with one gift card per line, and headings in the first line. Cells are written as a spreadsheet
- * writes them: what one cell leaves open, such as `1.000` or `05/06/2026`, is decided by the others or by the language of
- * the page, or is an error. Time and memory are linear in the size of the file.
+ * writes them: what one cell leaves open, such as `1.000` or `05/06/2026`, is decided by the others or by a person, or is an
+ * error. Time and memory are linear in the size of the file.
  */
 
-import { batchCardsMax, batchErrorsMax, parseBatch, unreadable } from './batch.ts';
+import { batchErrorsMax, parseBatch, unreadable } from './batch.ts';
 import type { BatchError, ParsedBatch } from './batch.ts';
-import { fieldOfHeading } from './column-names.ts';
-import { textOfCell } from '../csv.ts';
+import type { FileColumn } from './column-names.ts';
+import { readTable, type FileTable, type ReadColumns } from './columns.ts';
 import { formatMoney } from '../money/money.ts';
-import { newCardFieldNames, newCardFromText, type NewCardField } from '../cards/new-card.ts';
+import { newCardFromText, type NewCardField } from '../cards/new-card.ts';
 import type { Store } from '../stores/store.ts';
-import { MalformedTable, tableOf, textOfFile, type Separator, type TableRecord } from '../table-text.ts';
-import { decimalSignOf, parseWrittenAmount, type DecimalSign } from '../money/written-amount.ts';
+import { MalformedTable, type TableRecord } from '../table-text.ts';
+import {
+  ambiguousAmount,
+  decimalSignOf,
+  parseWrittenAmount,
+  type DecimalSign,
+} from '../money/written-amount.ts';
 import { ambiguousDay, dayOrderOf, writtenDay, type DayOrder } from '../written-day.ts';
 
-/** Maximum length of a file in bytes. */
-export const batchFileBytesMax = 4 * 2 ** 20;
-
-export const fileTooLarge = 'belongs to a file of more than 4 MiB';
+const shownNameLengthMax = 64;
 
 /** Maximum length of one cell, in UTF-16 units: a note has at most 5,000 code points. */
 const cellLengthMax = 10_000;
@@ -34,9 +36,9 @@ export type LineError = {
   readonly first?: number;
 };
 
-/** The notations that decide where the file itself does not. */
-export type FileReader = {
-  /** The notation in the language of the page; null: unknown. */
+/** The decisions about the columns, and the notations where its cells do not agree. */
+export type FileReader = ReadColumns & {
+  /** Null: unknown, so that what can be read in two ways is an error. */
   readonly decimalSign: DecimalSign | null;
   readonly dayOrder: DayOrder | null;
   /** The lines in which gift cards begin that are not issued. */
@@ -69,18 +71,18 @@ export function parseBatchFile(
 ): BatchFile {
   let table;
   try {
-    table = readTable(file);
+    table = readTable(file, reader);
   } catch (error) {
     if (!(error instanceof MalformedTable)) throw error;
     const { line, message, cell } = error;
     return rejectedFile({ line, field: null, message, ...(cell !== undefined && { cell }) });
   }
-  const { columns, separator } = table;
+  const { columns } = table;
   const rows = table.rows.filter(({ line }) => reader.leftOut?.has(line) !== true);
   if (rows.length === 0)
     return rejectedFile({ line: 1, field: null, message: 'must be followed by at least one gift card' });
   const lines = rows.map(({ line }) => line);
-  const notation = notationOf({ rows, columns, separator }, place.store, reader);
+  const notation = notationOf({ rows, columns }, place.store, reader);
   const errors: LineError[] = [];
   const cards = rows.map((row) =>
     fieldsOf(row, columns, { notation, store: place.store, add: (error) => errors.push(error) }),
@@ -112,8 +114,8 @@ function rejectedFile(error: LineError): RejectedFile {
 }
 
 /** The lines in which the gift cards of a file begin that was accepted before. */
-export function linesOfCards(bytes: Uint8Array): readonly number[] {
-  return readTable(bytes).rows.map(({ line }) => line);
+export function linesOfCards(file: Uint8Array | string): readonly number[] {
+  return readTable(file).rows.map(({ line }) => line);
 }
 
 /** The errors of the cards of a file, by line. */
@@ -126,88 +128,11 @@ export function errorsByLine(errors: readonly BatchError[], lines: readonly numb
   }));
 }
 
-/** The headings and columns of a file that was read before, and the cells of some of its lines as they are in the file. */
-export function cellsOfLines(
-  file: Uint8Array | string,
-  lines: ReadonlySet<number>,
-): Pick<FileTable, 'headings' | 'columns' | 'rows'> {
-  const { headings, columns, rows } = readTable(file);
-  return { headings, columns, rows: rows.filter(({ line }) => lines.has(line)) };
-}
-
-/** The headings of a file that was read before, by the names of their fields. */
-export function headingsOf(file: Uint8Array | string): ReadonlyMap<string, string> {
-  const { headings, columns } = readTable(file);
-  return new Map(
-    columns.flatMap((field, place) => (field === null ? [] : [[field, headings[place] ?? field] as const])),
-  );
-}
-
-/** Null: a column that is not read. */
-type Columns = readonly (NewCardField | null)[];
-
-type FileTable = {
-  readonly headings: readonly string[];
-  readonly columns: Columns;
-  readonly separator: Separator;
-  readonly rows: readonly TableRecord[];
-};
-
-/** @throws MalformedTable. */
-function readTable(file: Uint8Array | string): FileTable {
-  if (file.length > batchFileBytesMax) throw new MalformedTable(1, fileTooLarge);
-  const { separator, records } = tableOf(typeof file === 'string' ? file : textOfFile(file));
-  const header = records.next();
-  if (header.done === true) throw new MalformedTable(1, 'must have the names of the columns');
-  const columns = columnsOf(header.value);
-  const rows: TableRecord[] = [];
-  for (const row of records) {
-    // Spreadsheets write lines without content at the end.
-    if (row.cells.every((cell) => cell === '')) continue;
-    rows.push({ line: row.line, cells: row.cells.map(textOfCell) });
-    if (rows.length > batchCardsMax)
-      throw new MalformedTable(
-        row.line,
-        `is above the limit of ${batchCardsMax.toLocaleString('en')} gift cards`,
-      );
-  }
-  if (rows.length === 0) throw new MalformedTable(1, 'must be followed by at least one gift card');
-  const unnamed = header.value.cells.findIndex(
-    (name, place) => name.trim() === '' && rows.some(({ cells }) => (cells[place] ?? '') !== ''),
-  );
-  if (unnamed !== -1)
-    throw new MalformedTable(header.value.line, `must have a name for column ${unnamed + 1}`);
-  return { headings: header.value.cells, columns, separator, rows };
-}
-
-const shownNameLengthMax = 64;
-
-export const unknownColumn = 'has an unknown column';
-
-/** @throws MalformedTable if a heading is unknown or repeated, or there is none for `initial_value`. */
-function columnsOf({ line, cells }: TableRecord): Columns {
-  const columns = cells.map((cell) => {
-    const heading = cell.slice(0, shownNameLengthMax).trim();
-    const field = heading === '' ? null : fieldOfHeading(heading);
-    if (field === undefined)
-      throw new MalformedTable(
-        line,
-        `${unknownColumn} ${JSON.stringify(heading)}: the columns are ${newCardFieldNames.join(', ')}`,
-        heading,
-      );
-    return field;
-  });
-  const repeated = columns.find((name, place) => name !== null && columns.indexOf(name) !== place);
-  if (typeof repeated === 'string') throw new MalformedTable(line, `has the column ${repeated} twice`);
-  if (!columns.includes('initial_value')) throw new MalformedTable(line, 'must have a column initial_value');
-  return columns;
-}
-
 type Notation = Pick<FileReader, 'decimalSign' | 'dayOrder'>;
 
-/** The notation of the file: that of its cells if they agree, otherwise that of the reader. */
+/** The notation of the file: that of its cells if they agree, otherwise the one that was decided. */
 function notationOf(
-  { rows, columns, separator }: Pick<FileTable, 'rows' | 'columns' | 'separator'>,
+  { rows, columns }: Pick<FileTable, 'rows' | 'columns'>,
   { currency }: Store,
   { decimalSign, dayOrder }: FileReader,
 ): Notation {
@@ -220,18 +145,41 @@ function notationOf(
       if (sign !== null) signs.add(sign);
       if (order !== null) orders.add(order);
     }
-  // Spreadsheets with decimal points do not write semicolons.
-  const isDoubtful = separator === ';' && decimalSign === '.';
-  return { decimalSign: agreed(signs, isDoubtful ? null : decimalSign), dayOrder: agreed(orders, dayOrder) };
+  return { decimalSign: agreed(signs, decimalSign), dayOrder: agreed(orders, dayOrder) };
 }
 
 function agreed<T>(values: ReadonlySet<T>, otherwise: T | null): T | null {
   const [value] = values;
-  if (value === undefined) return otherwise;
-  return values.size === 1 ? value : null;
+  return values.size === 1 && value !== undefined ? value : otherwise;
 }
 
-function isDay(column: NewCardField | null | undefined): boolean {
+/** Cells that can be read in two ways, because no other cell shows the notation of the file; null: there is none. */
+export type Doubts = { readonly amount: string | null; readonly day: string | null };
+
+/** @throws MalformedTable. */
+export function doubtsOf(file: string, store: Store, decided: ReadColumns): Doubts {
+  const table = readTable(file, decided);
+  const notation = notationOf(table, store, fileAlone);
+  const find = (isOpen: (cell: string, column: FileColumn) => boolean): string | null => {
+    for (const { cells } of table.rows)
+      for (const [place, column] of table.columns.entries()) {
+        const cell = cells[place] ?? '';
+        if (isOpen(cell, column)) return cell.slice(0, shownNameLengthMax);
+      }
+    return null;
+  };
+  const { currency } = store;
+  return {
+    amount: find((cell, column) => {
+      if (column !== 'initial_value') return false;
+      const read = parseWrittenAmount(cell, { currency, decimalSign: notation.decimalSign });
+      return !read.ok && read.error === ambiguousAmount;
+    }),
+    day: find((cell, column) => isDay(column) && writtenDay(cell, notation.dayOrder) === null),
+  };
+}
+
+function isDay(column: FileColumn | undefined): boolean {
   return column === 'expires_on' || column === 'send_on';
 }
 
@@ -242,16 +190,21 @@ type CellPlace = {
 };
 
 /** The fields of a card, by name, with `unreadable` in place of what has an error. */
-function fieldsOf({ line, cells }: TableRecord, columns: Columns, place: CellPlace): unknown {
+function fieldsOf({ line, cells }: TableRecord, columns: readonly FileColumn[], place: CellPlace): unknown {
   if (cells.length !== columns.length) {
     place.add({ line, field: null, message: `must have ${columns.length} cells, and has ${cells.length}` });
     return unreadable;
   }
   const fields: Record<string, unknown> = {};
+  const names = { first_name: '', last_name: '' };
   for (const [index, name] of columns.entries()) {
     const cell = cells[index] ?? '';
     const isBlank = name === 'message' || name === 'note' ? cell === '' : cell.trim() === '';
     if (name === null || isBlank) continue;
+    if (name === 'first_name' || name === 'last_name') {
+      names[name] = cell.trim();
+      continue;
+    }
     const read = readCell(name, cell, place);
     if (!('error' in read)) {
       fields[name] = read.value;
@@ -261,13 +214,15 @@ function fieldsOf({ line, cells }: TableRecord, columns: Columns, place: CellPla
     const { error } = read;
     place.add({ line, field: name, message: error, ...shownCell({ line, cells }, columns, name) });
   }
+  const name = `${names.first_name} ${names.last_name}`.trim();
+  if (name !== '') fields['recipient_name'] = name;
   return fields;
 }
 
 /** The part of a cell that an error shows: nothing of a code. */
 function shownCell(
-  row: TableRecord | undefined,
-  columns: Columns,
+  row: Pick<TableRecord, 'line' | 'cells'> | undefined,
+  columns: readonly FileColumn[],
   field: string | null,
 ): { readonly cell?: string } {
   const place = columns.findIndex((name) => name !== null && name === field);

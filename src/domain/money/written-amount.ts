@@ -38,7 +38,9 @@ export function parseWrittenAmount(
   if (decimalSign === null) return rejected(ambiguousAmount);
   return sign === decimalSign ? parseDecimal(whole, fraction) : parseDecimal(whole + fraction, '');
 
-  function parseDecimal(units: string, decimals: string): Parsed<Money> {
+  function parseDecimal(units: string, digits: string): Parsed<Money> {
+    // More than three decimals cannot be thousands, and the zeros at their end change nothing.
+    const decimals = digits.length > 3 ? digits.replace(/0+$/, '') : digits;
     return parseAmount(decimals === '' ? units : `${units}.${decimals}`, { currency, zeroAllowed });
   }
 }

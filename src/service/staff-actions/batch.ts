@@ -4,7 +4,10 @@ import type { CardToIssue } from '../../domain/cards/new-card.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { startBatch } from '../batches/batch.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { FileColumn } from '../../domain/batches/column-names.ts';
+import { findCreatedBatch, startBatch } from '../batches/batch.ts';
+import { rememberColumns } from '../batches/columns.ts';
 import { listAsStaff, moveAsStaff, type ByStaff } from './as-staff.ts';
 import { assertSaleLimit } from './limits.ts';
 
@@ -23,17 +26,25 @@ type CardsToIssue = {
   readonly total: Money;
   /** The line of each card in a file; null: there is none. */
   readonly lines: readonly number[] | null;
+  /** Absent: the cards are of no file. */
+  readonly file?: {
+    /** The key of the file, of which there is no batch yet; undefined: none. */
+    readonly key: string | undefined;
+    /** The decisions about its columns. */
+    readonly decided?: { readonly headings: readonly string[]; readonly columns: readonly FileColumn[] };
+  };
 };
 
 /**
  * Stores the cards, which are issued afterwards. The person's limit applies to each card.
  * @returns the id of the batch.
- * @throws Fault those of `moveAsStaff`, `assertSaleLimit` and `startBatch`.
+ * @throws Fault those of `moveAsStaff`, `assertSaleLimit` and `startBatch`; `idempotency-key-reused` if another batch has the
+ * key.
  */
 export function* issueBatch(
   ctx: Context,
   by: ByStaff,
-  { name, cards, total, lines }: CardsToIssue,
+  { name, cards, total, lines, file = { key: undefined } }: CardsToIssue,
 ): Script<number> {
   const { id } = yield* moveAsStaff(ctx, by, {
     permission: 'issueBatches',
@@ -43,6 +54,10 @@ export function* issueBatch(
         member,
         cards.reduce((highest, { value }) => (exceeds(value, highest) ? value : highest), none),
       );
+      const { key, decided } = file;
+      if (key !== undefined && (yield* findCreatedBatch(ctx, by.store.id, key)))
+        throw new Fault('idempotency-key-reused');
+      if (decided) yield* rememberColumns(ctx, by.store.id, decided);
       return yield* startBatch(ctx, {
         store: by.store,
         name,
@@ -52,6 +67,7 @@ export function* issueBatch(
         cards,
         total,
         ...(lines && { fileLines: lines }),
+        ...(key !== undefined && { key }),
       });
     },
     entryOf: () => ({ action: 'batch-issued', subjectId: null, details: { amount: formatMoney(total) } }),

@@ -687,6 +687,15 @@ create table batch_parts (
   check (lines is null or (codes is null and failures is null))
 ); -- by store
 
+-- What staff have decided about headings of imported files, for the next import.
+create table column_headings (
+  store_id bigint not null references stores (id),
+  -- JSON: {heading: column, …}, the latest decision last; null: the column is not read.
+  columns text collate "C" not null check (jsonb_typeof(columns::jsonb) = 'object'),
+  updated_at bigint not null,
+  primary key (store_id)
+); -- by store
+
 -- Stock: printed codes without money. A code in stock has a row in gift_card_codes without a card, so it counts as used.
 
 create table stocks (

@@ -617,6 +617,15 @@ create table batch_parts (
   check (lines is null or (codes is null and failures is null))
 ) strict;
 
+-- What staff have decided about headings of imported files, for the next import.
+create table column_headings (
+  store_id integer not null references stores (id),
+  -- JSON: {heading: column, …}, the latest decision last; null: the column is not read.
+  columns text not null check (json_type(columns) = 'object'),
+  updated_at integer not null,
+  primary key (store_id)
+) strict, without rowid;
+
 -- Stock: printed codes without money. A code in stock has a row in gift_card_codes without a card, so it counts as used.
 
 create table stocks (

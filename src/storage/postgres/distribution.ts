@@ -19,6 +19,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   card_changes: 'by store',
   checkpoint_keys: 'by store',
   checkpoints: 'by store',
+  column_headings: 'by store',
   copies: 'everywhere',
   customer_erasure_cards: 'by store',
   customer_erasures: 'by store',

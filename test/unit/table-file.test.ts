@@ -1,0 +1,252 @@
+/** Uploaded tables: what a workbook says as text, what is rejected before it is read, and how long other requests wait. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import fc from 'fast-check';
+import { parseBatchFile } from '../../src/domain/batches/table.ts';
+import { readTable } from '../../src/domain/batches/columns.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { MalformedTable } from '../../src/domain/table-text.ts';
+import { dayOfSerial, numberStyleOf, textOfNumber } from '../../src/domain/workbook-cells.ts';
+import { xmlEvents, MalformedXml } from '../../src/domain/xml.ts';
+import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { archiveOf, workbookOf, workbookParts, type WorkbookCell } from '../support/workbook.ts';
+import { storeWith } from './samples.ts';
+
+const german = { decimalSign: ',' } as const;
+const place = {
+  store: storeWith({ currency: currencyOf('EUR') }),
+  now: Date.UTC(2026, 2, 15, 12),
+  canSend: true,
+};
+
+async function textOf(bytes: Uint8Array): Promise<string> {
+  return (await readTableFile(bytes, german)).text;
+}
+
+async function rejection(bytes: Uint8Array): Promise<string> {
+  try {
+    await textOf(bytes);
+  } catch (error) {
+    assert.ok(error instanceof MalformedTable, String(error));
+    return error.message;
+  }
+  return assert.fail('the file was accepted');
+}
+
+const notTable = 'belongs to a file that is not a table: save it as XLSX or CSV';
+
+test('a workbook of LibreOffice is read with its amounts, days, line breaks and the rows of its lines', async () => {
+  const file = readFileSync(join(import.meta.dirname, 'files/customers.xlsx'));
+  const { text, sheet } = await readTableFile(file, german);
+  assert.equal(sheet, 'Kunden');
+  const parsed = parseBatchFile(
+    text,
+    { ...place, now: Date.UTC(2031, 9, 1) },
+    { decimalSign: null, dayOrder: null },
+  );
+  assert.ok(parsed.ok, JSON.stringify(parsed.ok ? '' : parsed.errors));
+  assert.deepEqual(
+    parsed.cards.map(({ value, details, customer, emails }, index) => [
+      parsed.lines[index],
+      value.minor,
+      details.recipientName,
+      customer?.address,
+      details.message,
+      emails?.sendAt === null ? null : typeof emails?.sendAt,
+    ]),
+    [
+      [2, 2_500n, 'Ida Rhodes', 'ida@example.org', 'Danke für 10 Jahre!\nAlles Gute', 'number'],
+      [3, 123_450n, 'Jürgen Groß', 'juergen@example.de', 'Schöne & „frohe“ Grüße', 'number'],
+      [4, 2_500n, 'Mary Keller', 'mary@example.com', null, null],
+    ],
+  );
+});
+
+test('texts of cells survive, and so do the lines of their rows', async () => {
+  // Without what an apostrophe or a code of a character means.
+  const text = fc.stringMatching(/^[ -&(-^`-~äß€\n]{1,12}$/).filter((cell) => cell.trim() !== '');
+  const cell = fc.oneof(text, fc.integer({ min: 0, max: 99_999 }), fc.constant(null));
+  const rows = fc
+    .array(fc.array(cell, { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 6 })
+    .filter((cells) => cells.flat().some((each) => each !== null));
+  await fc.assert(
+    fc.asyncProperty(rows, async (cells) => {
+      const table = await textOf(workbookOf([['a', 'b', 'c'], ...cells]));
+      const read = readTable(table, { columns: [null, null, null] });
+      const kept = cells.flatMap((row, index) =>
+        row.every((each) => each === null) ? [] : [[index + 2, ...row.map((each) => String(each ?? ''))]],
+      );
+      assert.deepEqual(
+        read.rows.map(({ line, cells: own }) => [line, ...own]),
+        kept,
+      );
+    }),
+    { numRuns: 100, examples: [[[['a;b|"c"', 'two\nlines', 5]]]] },
+  );
+});
+
+test('days have the system of their workbook, and numbers the digits that a spreadsheet shows', async () => {
+  assert.equal(dayOfSerial(46_375, 1900), '2026-12-19');
+  assert.equal(dayOfSerial(46_375 - 1_462, 1904), '2026-12-19');
+  assert.equal(dayOfSerial(46_375.4375, 1900), '2026-12-19 10:30');
+  assert.equal(dayOfSerial(61, 1900), '1900-03-01');
+  for (const serial of [0, 60, -1, 1e9, Number.NaN]) assert.equal(dayOfSerial(serial, 1900), undefined);
+  for (const [is1904, day] of [
+    [false, '2026-12-19'],
+    [true, '2030-12-20'],
+  ] as const)
+    assert.match(
+      await textOf(
+        workbookOf(
+          [
+            ['a', 'b'],
+            [{ day: 46_375 }, 1],
+          ],
+          { is1904 },
+        ),
+      ),
+      new RegExp(day),
+    );
+  for (const [value, shown] of [
+    [25, '25'],
+    [25.5, '25,5'],
+    [0.1 + 0.2, '0,3'],
+    // It cannot be read as thousands.
+    [1.125, '1,1250'],
+    [1e-7, '0,0000001'],
+    [-3.5, '-3,5'],
+    [123_456_789_012_345, '123456789012345'],
+    [1_234_567_890_123_456, '1.234567890123456E+15'],
+  ] as const)
+    assert.equal(textOfNumber(value, ','), shown);
+  for (const [id, code, kind] of [
+    [14, undefined, 'day'],
+    [9, undefined, 'percent'],
+    [2, undefined, 'number'],
+    [164, '#,##0.00\\ "€"', 'number'],
+    [164, '_-* #,##0.00\\ [$€-407]_-', 'number'],
+    [164, '[$-407]d/\\ mmmm\\ yyyy;@', 'day'],
+    [164, 'mmm yy', 'day'],
+    [164, 'hh:mm', 'number'],
+    [164, '"day" 0', 'number'],
+    [164, '0.0%', 'percent'],
+    [164, '00000', 'digits'],
+  ] as const)
+    assert.equal(numberStyleOf(id, code).kind, kind, code ?? String(id));
+});
+
+test('a file that is not a table is rejected, whatever is in it', async () => {
+  const parts = workbookParts([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+  const books = new Set(['xl/workbook.xml', 'xl/_rels/workbook.xml.rels']);
+  const bomb = '<worksheet>'.padEnd(30 * 2 ** 20, ' ');
+  const laughs = '<!DOCTYPE sst [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>';
+  const files: Readonly<Record<string, Uint8Array>> = {
+    'a directory that is cut off': archiveOf(parts).subarray(0, 900),
+    'an archive without a workbook': archiveOf(parts.filter(({ name }) => !books.has(name))),
+    'too many parts': archiveOf([
+      ...parts,
+      ...Array.from({ length: 1_000 }, (_, index) => ({ name: `${index}`, content: '' })),
+    ]),
+    'a ratio of a bomb': workbookOf([], { sheet: bomb }),
+    'more bytes than the directory says': archiveOf(
+      parts.map((part) => ({ ...part, ...(part.name.includes('sheet1') && { size: 10 }) })),
+    ),
+    'fewer bytes than the directory says': archiveOf(
+      parts.map((part) => ({ ...part, ...(part.name.includes('sheet1') && { size: 2_000 }) })),
+    ),
+    entities: workbookOf([['a']], { texts: laughs }),
+    'an external entity': workbookOf([['a']], {
+      texts: '<!DOCTYPE sst [<!ENTITY a SYSTEM "file:///etc/passwd">]><sst><si><t>&a;</t></si></sst>',
+    }),
+    'an unknown reference': workbookOf([['a']], { texts: '<sst><si><t>&a;</t></si></sst>' }),
+    depth: workbookOf([], { sheet: '<a>'.repeat(40) + '</a>'.repeat(40) }),
+    'a row twice': workbookOf([], {
+      sheet: '<worksheet><row r="2"><c><v>1</v></c></row><row r="2"><c><v>1</v></c></row></worksheet>',
+    }),
+    'many texts': workbookOf([['a']], { texts: `<sst>${'<si/>'.repeat(200_001)}</sst>` }),
+    'not UTF-8': archiveOf(
+      parts.map((part) =>
+        part.name === 'xl/workbook.xml' ? { ...part, content: Buffer.of(0xff, 0xfe, 0x3c) } : part,
+      ),
+    ),
+  };
+  for (const [name, bytes] of Object.entries(files)) assert.equal(await rejection(bytes), notTable, name);
+});
+
+test('a table above a limit is rejected by its row, and a text that cells share does not multiply', async () => {
+  const rows = (count: number): WorkbookCell[][] => Array.from({ length: count }, () => ['x', 1]);
+  assert.match(await rejection(workbookOf(rows(10_002))), /above the limit of 10,000 gift cards/);
+  assert.match(await rejection(workbookOf([Array.from({ length: 65 }, () => 'x')])), /at most 64 cells/);
+  assert.match(
+    await rejection(workbookOf(Array.from({ length: 600 }, () => ['y'.repeat(9_000)]))),
+    /more than 4 MiB/,
+  );
+  assert.match(await rejection(Buffer.alloc(4 * 2 ** 20 + 1, 'a')), /more than 4 MiB/);
+});
+
+test('the columns of a table with vertical bars, and of UTF-16 without a mark, are found', async () => {
+  const bytes = Buffer.from('Betrag|Name\n25,50|Ada\n', 'utf16le');
+  assert.equal(await textOf(bytes), 'Betrag|Name\n25,50|Ada\n');
+  assert.equal(await textOf(Buffer.from(bytes).swap16()), 'Betrag|Name\n25,50|Ada\n');
+  assert.deepEqual(readTable('Betrag|Name\n25,50|Ada\n').columns, ['initial_value', 'recipient_name']);
+});
+
+test('a damaged file is never an error of the service', async () => {
+  const file = workbookOf([
+    ['Name', 'Betrag'],
+    ['Ada', 25],
+  ]);
+  const change = fc.record({ at: fc.nat(file.length - 1), byte: fc.nat(255) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+      const bytes = Buffer.from(file);
+      for (const { at, byte } of changes) bytes[at] = byte;
+      await textOf(bytes).catch((error: unknown) => {
+        assert.ok(error instanceof MalformedTable, String(error));
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('the worst XML takes time in proportion to its length', () => {
+  for (const unit of ['<', '<a', '<a ', '<a b="', ' ', '&', '<!--', '<a></a>', '<a b="c"/>', '"']) {
+    const text = `<r ${unit.repeat(Math.floor(2 ** 18 / unit.length))}`;
+    for (const xml of [text, `<r>${text}`])
+      try {
+        for (const _ of xmlEvents(xml));
+      } catch (error) {
+        assert.ok(error instanceof MalformedXml, String(error));
+      }
+  }
+});
+
+test('other requests run while 10,000 rows are read', async () => {
+  const head = ['Name', 'E-Mail', 'Betrag', 'Nachricht', 'Versanddatum'];
+  const rows = Array.from({ length: 10_000 }, (_, index): readonly WorkbookCell[] => [
+    `Person ${index}`,
+    `person${index}@example.com`,
+    25.5,
+    `Danke für ${index} Jahre!`,
+    { day: 48_170 },
+  ]);
+  const file = workbookOf([head, ...rows]);
+  let turns = 0;
+  let isRead = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isRead) setImmediate(count);
+  };
+  count();
+  const text = await textOf(file);
+  isRead = true;
+  assert.equal(text.split('\n').length, 10_002);
+  // A pause after each 5,000 of about 600,000 events, which are some milliseconds of work.
+  assert.ok(turns > 80, `${turns} turns of the event loop`);
+});
