@@ -1,4 +1,4 @@
-/** The till in a real browser: a scanner, the keypad, and connections that are lost. */
+/** The till in a real browser: a scanner, the keypad and the camera. */
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -17,12 +17,10 @@ import {
 } from '../support/chromium.ts';
 import { consoleDomain, join, openStoreWithStaff } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
-import { send } from '../support/http-client.ts';
-import { openLosingGateway, type LosingGateway } from '../support/losing-gateway.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
-import { databaseToServe, openShop, serve } from '../support/served.ts';
 import { cardIssuer, findCard, redeem } from '../support/till.ts';
 import { accessibilityFaults, overflowFaults } from './page-checks.ts';
+import { enter, goTo, phone, showsText, textOf } from './till-page.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -30,14 +28,6 @@ const service = await openStoreWithStaff();
 after(() => service[Symbol.asyncDispose]());
 const issue = await cardIssuer(service);
 const cashier = await join(service, 'cashier');
-
-const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
-/** Reports of requests that the gateway loses, the pictures of the error page of the browser, and that of the worker. */
-const lost = [
-  /net::ERR_/,
-  /^request to another origin: data:image\/png/,
-  /^status 503: (?:GET|POST) \S+\/till/,
-];
 
 /** A video of one picture: the QR code of a card, in the middle. @param page null: it contains the plain code. */
 function framesOf(code: string, page: string | null): Buffer {
@@ -75,31 +65,8 @@ async function openTill(options: WindowOptions = {}): Promise<Window> {
   return window;
 }
 
-async function goTo(page: Page, path: string): Promise<void> {
-  await page.waitForFunction(
-    (start) => location.pathname.startsWith(start) && document.readyState === 'complete',
-    {},
-    path,
-  );
-}
-
-async function textOf(page: Page): Promise<string> {
-  return await page.$eval('main', (main) => main.innerText.replace(/\s+/g, ' '));
-}
-
-async function showsText(page: Page, text: string): Promise<void> {
-  await page.waitForFunction((part) => document.body.innerText.replace(/\s+/g, ' ').includes(part), {}, text);
-}
-
 async function amountOf(page: Page): Promise<string> {
   return await page.$eval('#amount', (field) => (field as HTMLInputElement).value);
-}
-
-/** Scans a card and types an amount on the keypad. */
-async function enter(page: Page, code: string, keys: string): Promise<void> {
-  await typeAsScanner(page, code.toUpperCase());
-  await goTo(page, '/till/card/');
-  for (const key of keys) await page.tap(`[data-digit="${key}"]`);
 }
 
 test('a scanned card is redeemed with the keypad', async () => {
@@ -504,16 +471,6 @@ test('without scripts, a card is found, redeemed and undone', async () => {
   assert.equal(new URL(page.url()).pathname, '/till');
 });
 
-/** A till behind a gateway that loses the requests to redeem. */
-async function openThroughGateway(
-  gateway: LosingGateway,
-  options: WindowOptions = {},
-): Promise<{ readonly window: Window; readonly page: Page }> {
-  const window = await chromium.window(gateway, { viewport: phone, as: cashier, expected: lost, ...options });
-  assert.equal(await window.open('/till'), 200);
-  return { window, page: window.page };
-}
-
 for (const page of [null, 'https://cards.flowers.example/b/flowers.example'])
   test(`the camera reads the ${page === null ? 'code of' : 'link to'} a card in a browser without a detector`, async () => {
     const card = await issue({ initial_value: '47.00' });
@@ -545,139 +502,4 @@ test('a camera that is not allowed is explained, and the code can be typed', asy
   await page.tap('#scan button');
   await showsText(page, 'type the code');
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'code');
-});
-
-for (const loss of ['before', 'after'] as const)
-  test(`a request that is lost ${loss} the service has handled it is resolved by itself`, async () => {
-    const card = await issue({ initial_value: '47.00' });
-    await using gateway = await openLosingGateway(service.url);
-    const { window, page } = await openThroughGateway(gateway);
-    await using _closing = window;
-    let isUp = true;
-    gateway.lose = ({ method, url = '' }) => {
-      if (method === 'POST' && url.startsWith('/till/card/')) {
-        isUp = false;
-        return loss;
-      }
-      return isUp ? 'none' : 'before';
-    };
-    await enter(page, card.code, '2000');
-    await page.tap('#pay');
-    await showsText(page, 'We don’t know yet whether this went through');
-    const text = await textOf(page);
-    assert.match(text, /\$20\.00/);
-    assert.match(text, /The connection was lost at \d+:\d\d/);
-    gateway.lose = () => 'none';
-    await goTo(page, '/till/redeemed/');
-    if (loss === 'before') {
-      await showsText(page, 'Not redeemed from');
-      assert.equal(await card.balance(), '47.00');
-      await page.tap('.button.first');
-    }
-    await showsText(page, '$27.00 left');
-    assert.deepEqual(await card.entries(), ['issue', 'debit']);
-    assert.equal(await page.evaluate(() => localStorage.getItem('largesse-till-pending')), '[]');
-  });
-
-test('a cancelled redemption is undone as soon as the service can be reached', async () => {
-  const card = await issue({ initial_value: '47.00' });
-  await using gateway = await openLosingGateway(service.url);
-  const { window, page } = await openThroughGateway(gateway);
-  await using _closing = window;
-  let isUp = true;
-  gateway.lose = ({ method, url = '' }) => {
-    if (method !== 'POST' || !url.startsWith('/till/card/')) return isUp ? 'none' : 'before';
-    isUp = false;
-    return 'after';
-  };
-  await enter(page, card.code, '2000');
-  await page.tap('#pay');
-  await showsText(page, 'We don’t know yet');
-  assert.equal(await card.balance(), '27.00');
-  await page.tap('[data-cancel]');
-  await showsText(page, 'Cancelling…');
-  isUp = true;
-  await showsText(page, 'The redemption was undone');
-  assert.deepEqual(await card.entries(), ['issue', 'debit', 'reversal']);
-});
-
-test('a code that is scanned as an amount while the service fails is nowhere', async () => {
-  const [card, other] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
-  await using gateway = await openLosingGateway(service.url);
-  const { window, page } = await openThroughGateway(gateway);
-  await using _closing = window;
-  await typeAsScanner(page, card.code);
-  await goTo(page, '/till/card/');
-  gateway.lose = () => 'before';
-  await Promise.all([page.waitForNavigation(), typeAsScanner(page, other.code)]).catch(() => {});
-  const urls = window.requests().map((request) => request.url());
-  assert.ok(!urls.join(' ').includes(other.code));
-  gateway.lose = () => 'none';
-  await page.goto(window.url('/till'));
-  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(other.code));
-  assert.equal(await card.balance(), '47.00');
-});
-
-test('the next customer does not wait: the till shows the result when it is known', async () => {
-  const card = await issue({ initial_value: '47.00' });
-  await using gateway = await openLosingGateway(service.url);
-  const { window, page } = await openThroughGateway(gateway);
-  await using _closing = window;
-  gateway.lose = ({ method, url = '' }) => {
-    if (url.startsWith('/till/redeemed/')) return 'before';
-    return method === 'POST' && url.startsWith('/till/card/') ? 'after' : 'none';
-  };
-  await enter(page, card.code, '2000');
-  await page.tap('#pay');
-  await showsText(page, 'We don’t know yet');
-  await page.tap('[data-next]');
-  await goTo(page, '/till');
-  await showsText(page, 'checking…');
-  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(card.code));
-  gateway.lose = () => 'none';
-  await showsText(page, `20.00 from •••• ${card.code.slice(-4)}: redeemed`);
-  await page.tap('#pending a');
-  await showsText(page, '$27.00 left');
-  await page.goto(`${gateway.url.replace('127.0.0.1', 'localhost')}/till`);
-  assert.equal(await page.$eval('#pending', (list) => (list as HTMLElement).hidden), true);
-});
-
-test('a service that is killed between the tap and the response has redeemed once', async (t) => {
-  for (const moment of ['before', 'after'] as const)
-    await t.test(`killed ${moment} it handles the request`, async () => {
-      await using database = await databaseToServe();
-      const { environment } = database;
-      const token = await openShop(environment, consoleDomain);
-      const first = await serve(environment);
-      await using gateway = await openLosingGateway(first.url);
-      const own = {
-        environment,
-        url: gateway.url,
-        request: (path: string, request?: Parameters<typeof send>[1]) =>
-          send(`${gateway.target}${path}`, request),
-        token: () => Promise.resolve(token),
-      };
-      const card = await (await cardIssuer(own))({ initial_value: '47.00' });
-      const browser = await join(own, 'cashier');
-      const { window, page } = await openThroughGateway(gateway, { as: browser });
-      await using _closing = window;
-      gateway.lose = ({ method, url = '' }) =>
-        method === 'POST' && url.startsWith('/till/card/') ? moment : 'none';
-      gateway.lost = () => first.kill('SIGKILL');
-      await enter(page, card.code, '2000');
-      await page.tap('#pay');
-      await showsText(page, 'We don’t know yet');
-      await first.ended();
-      await using second = await serve(environment);
-      gateway.lose = () => 'none';
-      gateway.target = second.url;
-      await goTo(page, '/till/redeemed/');
-      if (moment === 'before') {
-        await showsText(page, 'Not redeemed from');
-        await page.tap('.button.first');
-      }
-      await showsText(page, '$27.00 left');
-      assert.deepEqual(await card.entries(), ['issue', 'debit']);
-      await first[Symbol.asyncDispose]();
-    });
 });
