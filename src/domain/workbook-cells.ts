@@ -23,12 +23,16 @@ const dayFormats: ReadonlySet<number> = new Set([
   ...Array.from({ length: 9 }, (_, index) => 50 + index),
 ]);
 
+/** Spreadsheets write no longer one. */
+const formatLengthMax = 255;
+
 /** @param code that of the file; undefined: the format has the meaning of its number. */
 export function numberStyleOf(id: number, code: string | undefined): NumberStyle {
   if (code === undefined) {
     if (dayFormats.has(id)) return { kind: 'day' };
     return id === 9 || id === 10 ? { kind: 'percent' } : plain;
   }
+  if (code.length > formatLengthMax) return plain;
   // Without texts, skipped characters, colors and currencies. The first part is that of positive numbers.
   const [first = ''] = code.replaceAll(/"[^"]*"|\[[^\]]*\]|[\\_*]./g, '').split(';');
   if (/[dy]/i.test(first) || (/m/i.test(first) && !/[hs]/i.test(first))) return { kind: 'day' };

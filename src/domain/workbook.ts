@@ -6,7 +6,7 @@
 import { batchCardsMax, tooManyCards } from './batches/batch.ts';
 import { cellsMax, fileTooLarge, lineSeparator, MalformedTable } from './table-text.ts';
 import { numberStyleOf, textOfNumberCell, type NumberPlace, type NumberStyle } from './workbook-cells.ts';
-import { attributeIn, MalformedXml, xmlEvents } from './xml.ts';
+import { attributeIn, MalformedXml, xmlEvents, type XmlEvent } from './xml.ts';
 
 /** A reader of a part that can pause: it yields after some thousand events. */
 export type Paused<Result> = Generator<undefined, Result>;
@@ -28,22 +28,32 @@ export const workbookParts = {
   styles: 'xl/styles.xml',
 } as const;
 
+/** The events of a part, with a pause after some thousand. */
+function* pausing(xml: string, handle: (event: XmlEvent) => void): Paused<void> {
+  let events = 0;
+  for (const event of xmlEvents(xml)) {
+    events += 1;
+    if (events % eventsUntilPause === 0) yield;
+    handle(event);
+  }
+}
+
 /** The visible sheets, in their order. @throws MalformedXml. */
-export function readWorkbook(xml: string): Workbook {
+export function* readWorkbook(xml: string): Paused<Workbook> {
   const sheets: Sheet[] = [];
   let daySystem: Workbook['daySystem'] = 1900;
-  for (const event of xmlEvents(xml)) {
-    if (event.kind !== 'open') continue;
+  yield* pausing(xml, (event) => {
+    if (event.kind !== 'open') return;
     const { name, attributes } = event;
     if (name === 'workbookPr' && isSet(attributeIn(attributes, 'date1904'))) daySystem = 1904;
-    if (name !== 'sheet' || (attributeIn(attributes, 'state') ?? 'visible') !== 'visible') continue;
+    if (name !== 'sheet' || (attributeIn(attributes, 'state') ?? 'visible') !== 'visible') return;
     if (sheets.length >= sheetsMax) throw new MalformedXml('has too many sheets');
     sheets.push({
       name: attributeIn(attributes, 'name') ?? '',
       // The name of the identifier without a prefix is that of another attribute.
       relation: attributeIn(attributes.replace(/\bsheetId\b/, 'number'), 'id') ?? '',
     });
-  }
+  });
   return { sheets, daySystem };
 }
 
@@ -52,32 +62,32 @@ function isSet(value: string | undefined): boolean {
 }
 
 /** The names of parts by the identifiers of their relations. @throws MalformedXml. */
-export function readRelations(xml: string): ReadonlyMap<string, string> {
+export function* readRelations(xml: string): Paused<ReadonlyMap<string, string>> {
   const parts = new Map<string, string>();
-  for (const event of xmlEvents(xml)) {
-    if (event.kind !== 'open' || event.name !== 'Relationship') continue;
+  yield* pausing(xml, (event) => {
+    if (event.kind !== 'open' || event.name !== 'Relationship') return;
     const target = attributeIn(event.attributes, 'Target') ?? '';
     const id = attributeIn(event.attributes, 'Id') ?? '';
     if (parts.size < stylesMax) parts.set(id, target.startsWith('/') ? target.slice(1) : `xl/${target}`);
-  }
+  });
   return parts;
 }
 
 /** The styles of numbers, by the place that cells name. @throws MalformedXml. */
-export function readStyles(xml: string): readonly NumberStyle[] {
+export function* readStyles(xml: string): Paused<readonly NumberStyle[]> {
   const codes = new Map<number, string>();
   const styles: NumberStyle[] = [];
   let isInCells = false;
-  for (const event of xmlEvents(xml)) {
-    if (event.kind === 'text') continue;
+  yield* pausing(xml, (event) => {
+    if (event.kind === 'text') return;
     if (event.name === 'cellXfs') isInCells = event.kind === 'open';
-    if (event.kind !== 'open') continue;
+    if (event.kind !== 'open') return;
     const id = Number(attributeIn(event.attributes, 'numFmtId') ?? '0');
     if (event.name === 'numFmt' && codes.size < stylesMax)
       codes.set(id, attributeIn(event.attributes, 'formatCode') ?? '');
     if (event.name === 'xf' && isInCells && styles.length < stylesMax)
       styles.push(numberStyleOf(id, codes.get(id)));
-  }
+  });
   return styles;
 }
 
@@ -85,15 +95,12 @@ export function readStyles(xml: string): readonly NumberStyle[] {
 export function* readSharedTexts(xml: string): Paused<readonly string[]> {
   const texts: string[] = [];
   const text = new TextOfRuns();
-  let events = 0;
-  for (const event of xmlEvents(xml)) {
-    events += 1;
-    if (events % eventsUntilPause === 0) yield;
+  yield* pausing(xml, (event) => {
     text.add(event);
-    if (event.kind !== 'close' || event.name !== 'si') continue;
+    if (event.kind !== 'close' || event.name !== 'si') return;
     if (texts.length >= textsMax) throw new MalformedXml('has too many texts');
     texts.push(text.take());
-  }
+  });
   return texts;
 }
 
@@ -103,7 +110,7 @@ class TextOfRuns {
   #isText = false;
   #isPhonetic = false;
 
-  add(event: ReturnType<ReturnType<typeof xmlEvents>['next']>['value'] & object): void {
+  add(event: XmlEvent): void {
     if (event.kind === 'text') {
       if (this.#isText && !this.#isPhonetic) this.#parts.push(event.text);
       return;
@@ -151,10 +158,7 @@ export function* readSheet(xml: string, place: SheetPlace): Paused<string> {
   let cells: string[] = [];
   let cell: Cell | undefined;
   let isValue = false;
-  let events = 0;
-  for (const event of xmlEvents(xml)) {
-    events += 1;
-    if (events % eventsUntilPause === 0) yield;
+  yield* pausing(xml, (event) => {
     if (cell) inline.add(event);
     if (event.kind === 'text') {
       if (isValue) cell?.value.push(event.text);
@@ -181,7 +185,7 @@ export function* readSheet(xml: string, place: SheetPlace): Paused<string> {
         cell = undefined;
       }
     }
-  }
+  });
   return tableOfRows(rows);
 }
 

@@ -20,8 +20,9 @@ export type XmlEvent =
   | { readonly kind: 'text'; readonly text: string };
 
 const depthMax = 32;
-/** Longer than any tag of a spreadsheet. */
+/** Longer than any tag of a spreadsheet, and than the text of any cell with all its characters as references. */
 const tagLengthMax = 10_000;
+const textLengthMax = 400_000;
 
 const tag = /<(\/?)(?:[\w.-]{1,64}:)?([\w.-]{1,64})((?:\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>/y;
 
@@ -32,6 +33,7 @@ export function* xmlEvents(text: string): Generator<XmlEvent, undefined> {
   while (at < text.length) {
     const start = text.indexOf('<', at);
     const end = start === -1 ? text.length : start;
+    if (end - at > textLengthMax) throw new MalformedXml('has a text that is too long');
     if (end > at && open.length > 0) yield { kind: 'text', text: withoutReferences(text.slice(at, end)) };
     if (start === -1) break;
     if (text.startsWith('<?', start)) at = endOf(text, '?>', start);

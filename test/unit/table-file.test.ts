@@ -136,6 +136,8 @@ test('days have the system of their workbook, and numbers the digits that a spre
     [164, '00000', 'digits'],
   ] as const)
     assert.equal(numberStyleOf(id, code).kind, kind, code ?? String(id));
+  // A pattern of it would take time in proportion to the square of its length.
+  assert.equal(numberStyleOf(164, '[y'.repeat(200)).kind, 'number');
 });
 
 test('a file that is not a table is rejected, whatever is in it', async () => {
@@ -168,6 +170,9 @@ test('a file that is not a table is rejected, whatever is in it', async () => {
     depth: workbookOf([], { sheet: '<a>'.repeat(40) + '</a>'.repeat(40) }),
     'a row twice': workbookOf([], {
       sheet: '<worksheet><row r="2"><c><v>1</v></c></row><row r="2"><c><v>1</v></c></row></worksheet>',
+    }),
+    'a text longer than that of any cell': workbookOf([['a']], {
+      texts: `<sst><si><t>${'&amp;'.repeat(100_000)}</t></si></sst>`,
     }),
     'many texts': workbookOf([['a']], { texts: `<sst>${'<si/>'.repeat(200_001)}</sst>` }),
     'not UTF-8': archiveOf(

@@ -64,9 +64,9 @@ async function readSheets(archive: Archive, decimalSign: DecimalSign): Promise<T
   const book = await read(workbookParts.workbook);
   const relations = await read(workbookParts.relations);
   if (book === undefined || relations === undefined) throw new MalformedTable(1, notText);
-  const { sheets, daySystem } = readWorkbook(book);
-  const parts = readRelations(relations);
-  const styles = readStyles((await read(workbookParts.styles)) ?? '');
+  const { sheets, daySystem } = await completed(readWorkbook(book));
+  const parts = await completed(readRelations(relations));
+  const styles = await completed(readStyles((await read(workbookParts.styles)) ?? ''));
   const texts = await completed(readSharedTexts((await read(workbookParts.texts)) ?? ''));
   const place = { texts, styles, daySystem, decimalSign, lengthMax: batchFileBytesMax };
   for (const { name, relation } of sheets) {
