@@ -1,6 +1,6 @@
 /** The values of cells of a workbook as text: numbers, days and truth values (ECMA-376, part 1, 18.3 and 18.8). */
 
-import type { DecimalSign } from './money/written-amount.ts';
+import { withoutFinalZeros, type DecimalSign } from './money/written-amount.ts';
 
 /** The meaning that a style gives to the numbers of its cells. */
 export type NumberStyle =
@@ -34,7 +34,7 @@ export function numberStyleOf(id: number, code: string | undefined): NumberStyle
   }
   if (code.length > formatLengthMax) return plain;
   // Without texts, skipped characters, colors and currencies. The first part is that of positive numbers.
-  const [first = ''] = code.replaceAll(/"[^"]*"|\[[^\]]*\]|[\\_*]./g, '').split(';');
+  const [first = ''] = code.replaceAll(/"[^"]{0,255}"|\[[^[\]]{0,255}\]|[\\_*]./g, '').split(';');
   if (/[dy]/i.test(first) || (/m/i.test(first) && !/[hs]/i.test(first))) return { kind: 'day' };
   if (first.includes('%')) return { kind: 'percent' };
   return /^0{2,20}$/.test(first) ? { kind: 'digits', length: first.length } : plain;
@@ -81,7 +81,7 @@ export function textOfNumber(value: number, decimalSign: DecimalSign): string {
 
 function plainNumber(value: number): string {
   const text = String(value);
-  return text.includes('e') ? value.toFixed(20).replace(/0+$/, '') : text;
+  return text.includes('e') ? withoutFinalZeros(value.toFixed(20)) : text;
 }
 
 export type NumberPlace = { readonly decimalSign: DecimalSign; readonly daySystem: DaySystem };

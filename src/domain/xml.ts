@@ -68,7 +68,9 @@ function endOf(text: string, mark: string, start: number): number {
 
 /** The value of an attribute, by its name without a prefix; undefined: there is none. */
 export function attributeIn(attributes: string, name: string): string | undefined {
-  for (const [, key = '', double, single] of attributes.matchAll(/([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g))
+  for (const [, key = '', double, single] of attributes.matchAll(
+    /\s+([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gy,
+  ))
     if (key === name || key.endsWith(`:${name}`)) return withoutReferences(double ?? single ?? '');
   return undefined;
 }

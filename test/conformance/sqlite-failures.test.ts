@@ -107,7 +107,7 @@ test('a database at its size limit rejects the group, keeps serving, and recover
   const padding = 'x'.repeat(2_000);
   const write = (id: number) => storage.write(() => insertRow(id, `row-${id} ${padding}`));
   // SQLite returns SQLITE_FULL past this number of pages, as it does when the disk is full.
-  await storage.write(() => all(sql`pragma max_page_count = 220`));
+  await storage.write(() => all(sql`pragma max_page_count = 300`));
 
   const acknowledged = new Set<string>();
   let rejected: PromiseRejectedResult[] = [];

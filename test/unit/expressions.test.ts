@@ -51,7 +51,7 @@ test('triesEveryPlace finds quadratic expressions', () => {
     /0+$/, / *$/, /^ +| +$/g, /a(?:b+c?)$/, /(?:^a|b)\s*$/, /\s{2,}$/, /.*@/, /"[^"]*"/, /x?(?:ab)+$/, /[^\x20-\x7e].*@/, /(?:a+|b)(?:$|c)/,
   ]) assert.ok(triesEveryPlace(expression(bad)), show(bad));
   for (const good of [
-    /^0+$/, /^(?:a|b)*$/, /0$/, /:\d{1,5}$/, /\s+/g, /^[ \t]+/, /(?:^a|^b)c*$/, /^https?:\/\/.*$/i, /(?=a+$)b/, /a+b?/, /\p{Cc}/u, /^a*$/gm,
+    /^0+$/, /^(?:a|b)*$/, /0$/, /:\d{1,5}$/, /\s+/g, /^[ \t]+/, /(?:^a|^b)c*$/, /^https?:\/\/.*$/i, /(?=a+$)b/, /a+b?/, /\p{Cc}/u, /^a*$/gm, /a+b/y,
   ]) assert.ok(!triesEveryPlace(expression(good)), show(good));
 }); // prettier-ignore
 
@@ -60,7 +60,11 @@ const lengthMax = 65_536;
 for (const [name, expression] of expressions) {
   if (name.startsWith(ownTexts)) continue;
   test(`the time of ${name} is linear in the text`, async () => {
-    const matcher = new RegExp(expression.source, expression.flags.replaceAll(/[gy]/g, ''));
+    const { source, flags } = expression;
+    const matcher = new RegExp(
+      flags.includes('y') ? `^(?:${source})` : source,
+      flags.replaceAll(/[gy]/g, ''),
+    );
     const samples = samplesOf(expression).slice(0, 16);
     const starts = samples.map((_, index) => samples.slice(0, index).join(''));
     const units = new Set([

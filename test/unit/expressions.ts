@@ -133,7 +133,8 @@ export function triesEveryPlace(expression: Expression): boolean {
     const isAnchored = min > 0 ? within.isAnchored : state.isAnchored;
     return { isAnchored, isRepeated: within.isRepeated || isUnbounded };
   };
-  walk(alternativesOf(expression), { isAnchored: false, isRepeated: false });
+  // A sticky expression is matched at one place.
+  walk(alternativesOf(expression), { isAnchored: expression.flags.includes('y'), isRepeated: false });
   return isFound;
 }
 

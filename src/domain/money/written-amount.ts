@@ -40,7 +40,7 @@ export function parseWrittenAmount(
 
   function parseDecimal(units: string, digits: string): Parsed<Money> {
     // More than three decimals cannot be thousands, and the zeros at their end change nothing.
-    const decimals = digits.length > 3 ? digits.replace(/0+$/, '') : digits;
+    const decimals = digits.length > 3 ? withoutFinalZeros(digits) : digits;
     return parseAmount(decimals === '' ? units : `${units}.${decimals}`, { currency, zeroAllowed });
   }
 }
@@ -152,4 +152,11 @@ function namesOf({ code }: Currency): ReadonlySet<string> {
           if (type === 'currency') names.add(withPlainCharacters(value).toLowerCase());
   namesByCode.set(code, names);
   return names;
+}
+
+/** The decimals of a number without the zeros that change nothing: `50` becomes `5`. */
+export function withoutFinalZeros(digits: string): string {
+  let end = digits.length;
+  while (digits.endsWith('0', end)) end -= 1;
+  return digits.slice(0, end);
 }
