@@ -11,7 +11,7 @@ import { seeded } from '../support/seeded.ts';
 import { contend, openArena, type Violation } from './contest.ts';
 import { drawContest, type RandomContest } from './random-contest.ts';
 
-const schedules = Number(process.env['SCHEDULES'] ?? 200);
+const schedules = Number(process.env['SCHEDULES'] ?? 120);
 const firstSeed = Number(process.env['SCHEDULE_SEED'] ?? Date.now() % 2 ** 31);
 
 /** A violation, and its contest. */

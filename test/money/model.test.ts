@@ -25,7 +25,7 @@ import { advance, locationCount, resolve, steps, type Naming, type Step } from '
 import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
 import { perform, errorOf, type Done } from './service-under-test.ts';
 
-const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(80));
+const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(60));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** The kinds of steps that every test run must execute at least once. */
