@@ -2,40 +2,17 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { openChromium, type Page } from '../support/chromium.ts';
-import { openStoreWithStaff } from '../support/console.ts';
-import { openLosingGateway } from '../support/losing-gateway.ts';
-import { shopOf } from '../support/shop.ts';
+import type { Page } from '../support/chromium.ts';
 import { accessibilityFaults, overflowFaults } from './page-checks.ts';
+import { cardShown, openRecipientShop, viewport } from './recipient-page.ts';
 import { scan, scanPicture } from './scan.ts';
 
-const chromium = await openChromium();
-const gateway = await openLosingGateway('');
-const { port } = new URL(gateway.url);
-const origin = `http://localhost:${port}`;
-const service = await openStoreWithStaff({ PUBLIC_URL: origin });
-gateway.target = service.url;
-after(async () => {
-  await chromium[Symbol.asyncDispose]();
-  await gateway[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
-const shop = await shopOf(service, 'flowers.example');
+const opened = await openRecipientShop();
+after(() => opened[Symbol.asyncDispose]());
+const { chromium, gateway, origin, shop } = opened;
 const card = await shop.issue({ initial_value: '50.00', expires_on: '2031-12-31' });
 const code = card.code.toUpperCase();
 const link = `${origin}/b/flowers.example/card#${code}`;
-
-/** A phone's browser with its bars. */
-const viewport = { width: 390, height: 664 };
-
-/** Waits for the card with the code. */
-async function cardShown(page: Page, expected = code): Promise<void> {
-  await page.waitForFunction(
-    (text) => document.querySelector('#shown-code')?.textContent?.replaceAll(' ', '') === text,
-    {},
-    expected,
-  );
-}
 
 /** Waits until the browser keeps so many copies of cards, and the page without a card. */
 async function copiesKept(page: Page, count: number): Promise<void> {
@@ -156,7 +133,7 @@ test('the image of a card has its codes, and no amount', async () => {
   await using window = await chromium.window(gateway, { viewport, colorScheme: 'dark' });
   const { page } = window;
   await page.goto(link);
-  await cardShown(page);
+  await cardShown(page, code);
   await page.evaluate(() => {
     const written: string[] = [];
     Object.assign(globalThis, { written });

@@ -8,43 +8,22 @@ import { once } from 'node:events';
 import { request as get, type IncomingMessage } from 'node:http';
 import test, { after } from 'node:test';
 import type { HTTPRequest } from 'puppeteer-core';
-import { openChromium, type Page } from '../support/chromium.ts';
-import { join, openStoreWithStaff } from '../support/console.ts';
-import { openLosingGateway } from '../support/losing-gateway.ts';
-import { shopOf } from '../support/shop.ts';
+import type { Page } from '../support/chromium.ts';
+import { join } from '../support/console.ts';
 import { accessibilityFaults, documentFaults, overflowFaults } from './page-checks.ts';
+import { cardShown, openRecipientShop, viewport } from './recipient-page.ts';
 import { scan } from './scan.ts';
 
-const chromium = await openChromium();
-const gateway = await openLosingGateway('');
-const { port } = new URL(gateway.url);
-const origin = `http://localhost:${port}`;
-const service = await openStoreWithStaff({ PUBLIC_URL: origin });
-gateway.target = service.url;
-after(async () => {
-  await chromium[Symbol.asyncDispose]();
-  await gateway[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
-const shop = await shopOf(service, 'flowers.example');
+const opened = await openRecipientShop();
+after(() => opened[Symbol.asyncDispose]());
+const { chromium, gateway, origin, service, shop } = opened;
 const card = await shop.issue({ initial_value: '50.00', expires_on: '2031-12-31', sender_name: 'Ada' });
 await shop.debits(card.id, '12.50');
 const code = card.code.toUpperCase();
 const link = `${origin}/b/flowers.example/card#${code}`;
 
-/** A phone's browser with its bars. */
-const viewport = { width: 390, height: 664 };
 /** Wrong codes, which the page sends itself. */
 const misses = [/^status 404: POST /];
-
-/** Waits for the card with the code. */
-async function cardShown(page: Page, expected = code): Promise<void> {
-  await page.waitForFunction(
-    (text) => document.querySelector('#shown-code')?.textContent?.replaceAll(' ', '') === text,
-    {},
-    expected,
-  );
-}
 
 async function enter(page: Page, text: string): Promise<void> {
   await page.type('#code', text);
@@ -107,7 +86,7 @@ for (const [locale, language, direction] of [
       await page.emulateMediaType('print');
       assert.equal(await scan(page, '.symbols svg'), link);
       const printed = await page.$eval('.sheet', ({ textContent }) => textContent ?? '');
-      assert.ok(printed.includes(`localhost:${port}/b/flowers.example`), printed);
+      assert.ok(printed.includes(`${new URL(origin).host}/b/flowers.example`), printed);
       assert.match(printed, /2031/);
       assert.equal(await page.$eval('main', (main) => getComputedStyle(main).display), 'none');
     });
@@ -135,7 +114,7 @@ test(`the first load of a card is at most ${firstLoadMaxBytes} bytes`, async () 
   await using window = await chromium.window(gateway, { locale: 'fr', viewport });
   const { page } = window;
   await page.goto(link);
-  await cardShown(page);
+  await cardShown(page, code);
   await page.waitForFunction(() => document.fonts.status === 'loaded');
   const requests = new Map(
     window.requests().map((request) => [`${request.method()} ${request.url()}`, request]),
@@ -155,23 +134,23 @@ test('the card stays after Back, a reload and a closed tab, and leaves with “C
   const { page } = window;
   assert.equal(await window.open('/b'), 200);
   await enter(page, code.toLowerCase());
-  await cardShown(page);
+  await cardShown(page, code);
   assert.equal(page.url(), window.url('/b/card'));
   const gets = window.requests().filter((request) => request.isNavigationRequest());
   assert.deepEqual([...new Set(gets.map((request) => request.method()))], ['GET']);
   await page.reload();
-  await cardShown(page);
+  await cardShown(page, code);
   await page.goBack();
   assert.equal(page.url(), window.url('/b'));
   await page.goForward();
-  await cardShown(page);
+  await cardShown(page, code);
   // From another page, such as the shop's site.
   await page.goto('about:blank');
   await page.goBack();
-  await cardShown(page);
+  await cardShown(page, code);
   await page.click('.languages summary');
   await Promise.all([page.waitForNavigation(), page.click('.languages [lang="de"]')]);
-  await cardShown(page);
+  await cardShown(page, code);
   assert.equal(page.url(), window.url('/b/card?lang=de'));
   assert.equal(await page.$eval('html', ({ lang }) => lang), 'de');
   // A tab of its own has nothing of this one.
@@ -192,11 +171,11 @@ test('the result of a form on another site becomes a page that can be reloaded',
     `<form method="post" action="${origin}/b"><input name="code" value="${code}"><button>Check</button></form>`,
   );
   await Promise.all([page.waitForNavigation(), page.click('button')]);
-  await cardShown(page);
+  await cardShown(page, code);
   assert.equal(page.url(), window.url('/b/card'));
   const before = window.requests().length;
   await page.reload();
-  await cardShown(page);
+  await cardShown(page, code);
   const reloaded = window
     .requests()
     .slice(before)
@@ -221,7 +200,7 @@ test('a wrong code stays in the field, is not kept, and costs no more than with 
   assert.equal(window.requests().filter((request) => request.method() === 'POST').length, 1);
   // The form of the same page finds a card, also by its link.
   await enter(page, link);
-  await cardShown(page);
+  await cardShown(page, code);
 });
 
 test('without a connection the page says so, keeps the card and tries again', async () => {
@@ -241,7 +220,7 @@ test('without a connection the page says so, keeps the card and tries again', as
   await page.waitForSelector('#waiting button', { visible: true });
   isLost = false;
   await page.evaluate(() => dispatchEvent(new Event('online')));
-  await cardShown(page);
+  await cardShown(page, code);
 });
 
 test('a card that cannot be used has neither a code nor a color, and is read out', async () => {
@@ -273,7 +252,7 @@ test('signing out forgets the card that a member of staff opened', async () => {
   await using window = await chromium.window(gateway, { as: cashier });
   const { page } = window;
   await page.goto(window.url(`/b/card#${code}`));
-  await cardShown(page);
+  await cardShown(page, code);
   assert.equal(await window.open('/account'), 200);
   assert.equal(await page.evaluate(() => sessionStorage.length), 1);
   await Promise.all([page.waitForNavigation(), page.click('form[action$="/sign-out"] button')]);
