@@ -24,7 +24,7 @@ import { manualClock, money, testContext, updateCommand } from '../support/fixtu
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { expireHolds } from '../support/upkeep.ts';
 
-const runs = Number(process.env['PAST_RUNS'] ?? 5);
+const runs = Number(process.env['PAST_RUNS'] ?? 10);
 const seed = Number(process.env['PAST_SEED'] ?? Date.now() % 2 ** 31);
 
 const amount = fc.integer({ min: 1, max: 900 }).map((minor) => money((minor / 100).toFixed(2)));
