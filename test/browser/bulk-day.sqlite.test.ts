@@ -15,6 +15,7 @@ import { openStaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { scan } from './scan.ts';
+import { press, textOf } from './walk.ts';
 
 const cards = 500;
 const folder = makeScratchFolder('bulk-');
@@ -23,17 +24,6 @@ after(async () => {
   await chromium[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function textOf(page: Page): Promise<string> {
-  return await page.evaluate(() => document.body.innerText.replace(/\s+/g, ' '));
-}
-
-/** Follows the link or presses the button with the text, and waits for the next page. */
-async function press(page: Page, text: string, shown: RegExp): Promise<void> {
-  const target = `::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`;
-  await Promise.all([page.waitForNavigation(), page.click(target)]);
-  assert.match(await textOf(page), shown, page.url());
-}
 
 async function fill(page: Page, values: Readonly<Record<string, string>>): Promise<void> {
   for (const [id, value] of Object.entries(values)) {

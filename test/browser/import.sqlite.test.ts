@@ -15,6 +15,7 @@ import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { workbookOf } from '../support/workbook.ts';
 import { accessibilityFaults, documentFaults, overflowFaults } from './page-checks.ts';
+import { press } from './walk.ts';
 
 const folder = makeScratchFolder('import-');
 const chromium = await openChromium();
@@ -22,16 +23,6 @@ after(async () => {
   await chromium[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function textOf(page: Page): Promise<string> {
-  return await page.evaluate(() => document.body.innerText.replace(/\s+/g, ' '));
-}
-
-async function press(page: Page, text: string, shown: RegExp): Promise<void> {
-  const target = `::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`;
-  await Promise.all([page.waitForNavigation(), page.click(target)]);
-  assert.match(await textOf(page), shown, page.url());
-}
 
 async function fill(page: Page, id: string, value: string): Promise<void> {
   await page.$eval(`[id="${id}"]`, (field) => ((field as HTMLInputElement).value = ''));

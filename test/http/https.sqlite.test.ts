@@ -13,6 +13,7 @@ import { checkCertificate } from '../../src/cli/doctor/certificate.ts';
 import { readConfig, type HttpsConfig } from '../../src/start/config.ts';
 import { StartError } from '../../src/start/error.ts';
 import { start } from '../../src/start/main.ts';
+import { until } from '../support/delivering.ts';
 import { runCommand } from '../support/command-line.ts';
 import { issueCertificateFor, type IssuedCertificate } from '../support/issued-certificate.ts';
 import { freePort } from '../support/postgres-port.ts';
@@ -174,16 +175,16 @@ function listens(socket: Socket): Socket {
 
 test('unfinished handshakes are limited by peer and in total, and end', async () => {
   const one = (await openBare(10, '127.0.0.2')).map(listens);
-  await waitFor(() => areOpen(one) === limits.handshakesPerPeerMax);
+  await until(() => areOpen(one) === limits.handshakesPerPeerMax);
   assert.equal((await get('/healthz')).status, 200, 'another client is served');
   const others = [
     ...(await openBare(6, '127.0.0.3')).map(listens),
     ...(await openBare(6, '127.0.0.4')).map(listens),
   ];
   // The oldest are closed.
-  await waitFor(() => areOpen(one) === 0);
+  await until(() => areOpen(one) === 0);
   assert.equal((await get('/healthz')).status, 200);
-  await waitFor(() => areOpen(others) === 0);
+  await until(() => areOpen(others) === 0);
 });
 
 test('the limit of connections of a client holds under TLS', async () => {
@@ -194,7 +195,7 @@ test('the limit of connections of a client holds under TLS', async () => {
     sockets.push(socket.on('error', () => undefined).resume());
     await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')]);
   }
-  await waitFor(() => areOpen(sockets) === limits.connectionsPerPeerMax);
+  await until(() => areOpen(sockets) === limits.connectionsPerPeerMax);
   assert.equal((await get('/healthz')).status, 200, 'another client is served');
   for (const socket of sockets) socket.destroy();
 }); // prettier-ignore
@@ -214,10 +215,10 @@ test('replaced files are used for new connections, open ones continue, and half 
   const before = await get('/healthz', { agent });
   const second = issueCertificateFor(['cards.flowers.example', 'localhost'], { ...valid, until: valid.until + day, serial: 2 });
   writeFileSync(certFile, second.chain);
-  await waitFor(() => service.log().includes('the private key is not that of the certificate'));
+  await until(() => service.log().includes('the private key is not that of the certificate'));
   assert.equal((await get('/healthz')).serial, before.serial, 'the key is still that of the first one');
   writeFileSync(keyFile, second.key);
-  await waitFor(() => service.log().includes('the certificate was replaced'));
+  await until(() => service.log().includes('the certificate was replaced'));
   present = second;
   assert.equal((await get('/healthz', { agent })).status, 200, 'the open connection');
   agent.destroy();
@@ -229,18 +230,10 @@ test('replaced files are used for new connections, open ones continue, and half 
   assert.equal(await metric('largesse_certificate_start_timestamp_seconds'), valid.from / 1_000);
 
   writeFileSync(certFile, 'nothing');
-  await waitFor(() => service.log().includes('no certificate in PEM'));
+  await until(() => service.log().includes('no certificate in PEM'));
   assert.equal((await get('/healthz', { ca: second.chain })).status, 200);
   put(second);
 }); // prettier-ignore
-
-async function waitFor(isDone: () => boolean): Promise<void> {
-  const until = performance.now() + 5_000;
-  while (!isDone()) {
-    assert.ok(performance.now() < until, 'did not happen in time');
-    await wait(10);
-  }
-}
 
 /** The error of a start with a certificate; undefined: it starts. */
 async function startError(
@@ -298,11 +291,11 @@ async function found(written: () => void, now = Date.now()): Promise<string> {
 }
 
 test('doctor names the end of the certificate, and what is wrong with it', async () => {
-  const until = new Date(valid.until + day).toISOString();
+  const end = new Date(valid.until + day).toISOString();
   const none = (): void => undefined;
-  assert.equal(await found(none), `ok: valid until ${until}`);
-  assert.equal(await found(none, valid.until - 20 * day), `warning: valid until ${until}, which is less than a quarter of its lifetime`);
-  assert.equal(await found(none, valid.until + 2 * day), `error: the certificate has expired, on ${until}`);
+  assert.equal(await found(none), `ok: valid until ${end}`);
+  assert.equal(await found(none, valid.until - 20 * day), `warning: valid until ${end}, which is less than a quarter of its lifetime`);
+  assert.equal(await found(none, valid.until + 2 * day), `error: the certificate has expired, on ${end}`);
   assert.match(await found(none, valid.from - day), /^error: the certificate is not valid before .*: the clock of this machine may be wrong$/);
   assert.match(await found(() => writeFileSync(certFile, '')), /^error: TLS_CERT_FILE …\/cert\.pem and .*no certificate/);
   const off: HttpsConfig = { kind: 'off' };

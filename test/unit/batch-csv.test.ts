@@ -302,7 +302,7 @@ test('a first line can be a card, and decided columns are read whatever their he
   const reader = { ...fileAlone, columns: [null, 'initial_value', 'note'] as const };
   assert.deepEqual(accepted('x;25;a\n', place, { ...reader, isHeadless: true }), [[2_500n, 'a', 1]]);
   assert.deepEqual(accepted('x;y;z\nx;25;a\n', place, reader), [[2_500n, 'a', 2]]);
-  // As many columns as the file has.
+  // The form has a column for each one of the file.
   assert.match(errorsOf('x;y\n1;2\n', place, reader)[0] ?? '', /must have 3 columns/);
 });
 

@@ -89,7 +89,9 @@ type Place = {
 type Add = (index: number, field: string | null, message: string, first?: number) => void;
 
 const known: ReadonlySet<string> = new Set(newCardFieldNames);
-const shownNameLengthMax = 64;
+
+/** The part of a name or of a cell that an error shows. */
+export const shownNameLengthMax = 64;
 
 /**
  * Parses the cards of a batch: objects with the fields of a new card. The caller has limited their number.

@@ -1,6 +1,6 @@
 /** The columns of a file of new gift cards: what each of them means, by its heading or as people have decided. */
 
-import { batchCardsMax, tooManyCards } from './batch.ts';
+import { batchCardsMax, shownNameLengthMax, tooManyCards } from './batch.ts';
 import { columnOfHeading, headingKeyOf, type FileColumn } from './column-names.ts';
 import { newCardFieldNames } from '../cards/new-card.ts';
 import { textOfCell } from '../csv.ts';
@@ -62,8 +62,6 @@ export function readTable(
   if (columns.length !== count) throw new MalformedTable(line, `must have ${columns.length} columns`);
   return { headings, columns, separator, rows };
 }
-
-const shownNameLengthMax = 64;
 
 export const unknownColumn = 'has an unknown column';
 

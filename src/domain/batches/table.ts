@@ -4,7 +4,7 @@
  * error. Time and memory are linear in the size of the file.
  */
 
-import { batchErrorsMax, parseBatch, unreadable } from './batch.ts';
+import { batchErrorsMax, parseBatch, shownNameLengthMax, unreadable } from './batch.ts';
 import type { BatchError, ParsedBatch } from './batch.ts';
 import type { FileColumn } from './column-names.ts';
 import { readTable, type FileTable, type ReadColumns } from './columns.ts';
@@ -19,8 +19,6 @@ import {
   type DecimalSign,
 } from '../money/written-amount.ts';
 import { ambiguousDay, dayOrderOf, writtenDay, type DayOrder } from '../written-day.ts';
-
-const shownNameLengthMax = 64;
 
 /** Maximum length of one cell, in UTF-16 units: a note has at most 5,000 code points. */
 const cellLengthMax = 10_000;
@@ -114,7 +112,7 @@ function rejectedFile(error: LineError): RejectedFile {
 }
 
 /** The lines in which the gift cards of a file begin that was accepted before. */
-export function linesOfCards(file: Uint8Array | string): readonly number[] {
+export function linesOfCards(file: string): readonly number[] {
   return readTable(file).rows.map(({ line }) => line);
 }
 
