@@ -39,6 +39,8 @@ function inJson(row: CardField): { readonly schema: TSchema; readonly rule: stri
         schema: Type.String({ minLength: 1, maxLength: row.lengthMax, pattern: externalIdPattern }),
         rule: '.',
       };
+    case 'choice':
+      return { schema: Type.String({ enum: [...row.choices] }), rule: '.' };
     case 'tags':
       return {
         schema: Type.Array(Type.String({ minLength: 1, maxLength: sentLineLengthMax(tagLengthMax) }), {

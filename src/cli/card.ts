@@ -33,6 +33,7 @@ const placeholders: Readonly<Record<FieldKind, (name: string) => string>> = {
   text: () => 'text',
   tags: () => 'list',
   id: () => 'id',
+  choice: () => 'name',
 };
 
 type Option = readonly [field: NewCardField, flags: string, description: string];

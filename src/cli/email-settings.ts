@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseColour } from '../delivery/email/colour.ts';
 import { parseKnownLocale } from '../delivery/email/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
+import { parseDesign } from '../domain/cards/design.ts';
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { defaultEmailSettings, parseReminderDays, type EmailSettings } from '../domain/emails/email.ts';
 import type { Parsed } from '../platform/parsed.ts';
@@ -80,6 +81,12 @@ export function addEmailSettings(command: Command): Command {
     'a colour such as #1f4d3f; none: the default colour',
     orNone(reading(parseColour)),
   );
+  add(
+    'design',
+    '--card-design <name>',
+    'the design of cards without a design of their own; default plain',
+    reading(parseDesign),
+  );
   add('locale', '--mail-language <tag>', 'a language such as de or pt-BR; default en', readLocale);
   add(
     'pageUrl',
@@ -125,6 +132,7 @@ export function emailRowOf(settings: EmailSettings): OutputRow {
     mail_reply_to: settings.replyTo,
     mail_logo: settings.logoUrl,
     mail_colour: settings.colour,
+    card_design: settings.design,
     mail_language: settings.locale,
     mail_page: settings.pageUrl,
     mail_expiry_reminders: settings.expiryReminderDays.join(',') || null,

@@ -83,6 +83,7 @@ const detailKinds: Readonly<Record<FieldKind, (about: string, example: unknown) 
   line: (about, example) => nullable(Type.String(), `${about}.`, example),
   text: (about, example) => nullable(Type.String(), `${about}.`, example),
   id: (about, example) => nullable(Type.String(), `${about}.`, example),
+  choice: (about, example) => nullable(Type.String(), `${about}.`, example),
   tags: (about, example) =>
     Type.Array(Type.String(), {
       description: `${about}, in the order in which they were sent.`,

@@ -358,6 +358,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     mail_reply_to: null,
     mail_logo: null,
     mail_colour: null,
+    card_design: 'plain',
     mail_language: 'en',
     mail_page: null,
     mail_expiry_reminders: null,
@@ -393,15 +394,34 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     lookup_failures_per_hour: 50,
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });
-  const looks = ['--mail-colour', '#abc', '--mail-expiry-reminders', '7,30', '--mail-language', 'pt-br'];
+  const looks = [
+    '--mail-colour',
+    '#abc',
+    '--card-design',
+    'winter',
+    '--mail-expiry-reminders',
+    '7,30',
+    '--mail-language',
+    'pt-br',
+  ];
   const looked = {
     ...emailSettings,
     mail_colour: '#aabbcc',
+    card_design: 'winter',
     mail_expiry_reminders: '30,7',
     mail_language: 'pt-BR',
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...looks), { ...changed, ...looked });
-  const plain = ['--mail-colour', 'none', '--mail-expiry-reminders', 'none', '--mail-language', 'en'];
+  const plain = [
+    '--mail-colour',
+    'none',
+    '--card-design',
+    'plain',
+    '--mail-expiry-reminders',
+    'none',
+    '--mail-language',
+    'en',
+  ];
   assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...emailSettings });
   assert.deepEqual(await home.json('store', 'list'), [changed]);
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);

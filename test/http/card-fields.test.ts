@@ -28,6 +28,7 @@ const values: Readonly<Record<FieldKind, readonly [first: unknown, second: unkno
   text: ['One\nline', 'Two\nlines'],
   tags: [['One'], ['Two']],
   id: ['one', 'two'],
+  choice: ['birthday', 'winter'],
 };
 
 function valuesOf(name: CardFieldName): readonly [unknown, unknown] {

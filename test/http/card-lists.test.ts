@@ -52,6 +52,7 @@ test('the details of a card are its record, its state, amounts, names and tags',
     recipient_name: 'Gráce',
     tags: ['VIP', 'Spring 2026'],
     external_id: null,
+    design: null,
     suspended_at: null,
     suspend_reason: null,
   });

@@ -294,7 +294,7 @@ test('an error response is defined once, however many operations have it', () =>
     for (const [status, response] of Object.entries(document.paths?.[path]?.[method]?.responses ?? {}))
       assert.equal('$ref' in response, status >= '400', `${method} ${path} ${status}`);
   }
-  assert.ok(JSON.stringify(document).length < 540_000);
+  assert.ok(JSON.stringify(document).length < 550_000);
 }); // prettier-ignore
 
 for (const { id, codes, body, ...rest } of expectedOperations) {

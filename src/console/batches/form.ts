@@ -18,6 +18,7 @@ import {
   type LineError,
 } from '../../domain/batches/table.ts';
 import { Fault } from '../../domain/fault.ts';
+import { parseDesign } from '../../domain/cards/design.ts';
 import { isCardField, type CardFieldName } from '../../domain/cards/fields.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { CardToIssue, NewCardField } from '../../domain/cards/new-card.ts';
@@ -45,6 +46,8 @@ const fieldNames = [
   'value',
   'expires_on',
   'note',
+  // The design of equal cards, and of cards of a file without one of their own.
+  'design',
   'rows',
   // The lines of the file that are not issued, between commas, and whether repeated people were seen.
   'left_out',
@@ -204,7 +207,12 @@ function fileCards(page: Page, values: BatchValues): ReadBatch {
     return { kind: 'fields', errors: { rows: page.text.batches.errors.fileOrRows } };
   const parsed = parseBatchFile(values.rows, placeOf(page), readerOf(values));
   if (!parsed.ok) return lineErrors(page, parsed);
-  return { kind: 'cards', found: { ...parsed, name: null } };
+  const design = parseDesign(values.design);
+  if (!design.ok) return { kind: 'cards', found: { ...parsed, name: null } };
+  const cards = parsed.cards.map((card) =>
+    card.details.design === null ? { ...card, details: { ...card.details, design: design.value } } : card,
+  );
+  return { kind: 'cards', found: { ...parsed, cards, name: null } };
 }
 
 function equalOnes(page: Page, values: BatchValues): ReadBatch {
@@ -220,6 +228,7 @@ function equalOnes(page: Page, values: BatchValues): ReadBatch {
     initial_value: value.ok && !isTooMuch ? formatMoney(value.value) : '1',
     expires_on: values.expires_on === '' ? null : values.expires_on,
     note: values.note === '' ? null : values.note,
+    design: values.design === '' ? null : values.design,
   };
   const parsed = parseBatch([fields], placeOf(page));
   const wrong = new Set(parsed.ok ? [] : parsed.errors.map(({ field }) => field));
@@ -230,6 +239,7 @@ function equalOnes(page: Page, values: BatchValues): ReadBatch {
     ...((!value.ok || isTooMuch) && { value: valueError }),
     ...(wrong.has('expires_on') && { expires_on: text.day }),
     ...(wrong.has('note') && { note: text.note }),
+    ...(wrong.has('design') && { design: lineError('design', page.language) }),
   };
   const [card] = parsed.ok ? parsed.cards : [];
   if (Object.keys(errors).length > 0 || count === null) return { kind: 'fields', errors };

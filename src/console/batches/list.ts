@@ -163,7 +163,7 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
   return await sheetsPage(page, {
     path: `/cards/batches/${batch.id}`,
     place,
-    cards: cards.map(({ card, code }) => ({ card, code, amount: card.initialValue })),
+    cards: cards.map(({ card, code }) => ({ card, code, amount: card.initialValue, design: card.design })),
     hint:
       cards.length === 0
         ? text.none

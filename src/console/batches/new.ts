@@ -13,6 +13,7 @@ import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import { issueBatch } from '../../service/staff-actions/batch.ts';
 import {
   batchValues,
@@ -36,9 +37,11 @@ import {
 } from './lines.ts';
 import { columnsButton, stepsOf } from './steps.ts';
 import { amountError, withoutAccess } from '../cards/change-form.ts';
+import { designName, fieldLabel } from '../cards/fields.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, hidden, inputField, textArea } from '../kit/form.ts';
 import { dayText, decimalSignIn, figure, parseTypedAmount } from '../kit/format.ts';
+import { designChoice } from '../kit/gift.ts';
 import { findResult, keyInput, type Json } from '../kit/once.ts';
 import {
   seeOther,
@@ -61,7 +64,8 @@ type Form = {
   readonly above?: Markup;
 };
 
-function formPage(page: Page, { values, errors = {}, above }: Form): PageResponse {
+async function formPage(page: Page, { values, errors = {}, above }: Form): Promise<PageResponse> {
+  const { design: designOfStore } = await page.read(() => readEmailSettings(page.store.id));
   const { form: text, new: title } = page.text.batches;
   const action = `${page.basePath}/cards/batches/new`;
   const max = new Intl.NumberFormat(page.language).format(batchCardsMax);
@@ -83,18 +87,28 @@ function formPage(page: Page, { values, errors = {}, above }: Form): PageRespons
   const fileName = markup`<div><label for="file-name">${text.name}</label>
 <input class="field" id="file-name" name="name" value="${isFile ? values.name : ''}" autocomplete="off" aria-describedby="${described}"${invalid}>
 ${shownNameError}</div>`;
+  const designOfCards = (kind: 'file' | 'equal'): Markup =>
+    designChoice(page.services.frame, {
+      legend: fieldLabel('design', page.language),
+      chosen: values.kind === kind && values.design !== '' ? values.design : designOfStore,
+      nameOf: (design) => designName(design, page.language),
+      ...(kind === 'file' && { hint: text.designHint }),
+      error: (kind === 'file') === isFile ? errors.design : undefined,
+    });
   const body = markup`<div class="stack">${above}<p>${text.checkHint}</p>
 <div class="grid two"><section class="panel stack" aria-labelledby="file-cards"><h2 id="file-cards">${text.file}</h2><form class="stack" method="post" action="${action}" enctype="multipart/form-data">${hidden('kind', 'file')}
 <div class="dropzone">${tableIcon}<label for="file">${text.choose}</label><input id="file" name="file" type="file" accept=".xlsx,.csv,.tsv,.txt,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet,text/csv,text/tab-separated-values,text/plain" aria-describedby="file-hint"><p class="small soft" id="file-hint">${fillPlain(text.fileHint, { count: max })}</p></div>
 <p class="or">${text.or}</p>
 ${textArea({ name: 'rows', label: text.rows, value: values.rows, hint: text.rowsHint, error: errors.rows })}
 ${fileName}
+${designOfCards('file')}
 <button class="button first">${text.check}</button></form></section>
 <section class="panel stack" aria-labelledby="equal-cards"><h2 id="equal-cards">${text.equal}</h2><form class="stack" method="post" action="${action}">${hidden('kind', 'equal')}
 ${inputField({ ...own('count', text.count), inputMode: 'numeric' })}
 ${inputField({ ...own('value', text.value), inputMode: 'decimal', kind: 'amount' })}
 ${inputField({ ...own('expires_on', text.expires), type: 'date', isOptional: true })}
 ${inputField({ ...own('note', text.note), isOptional: true })}
+${designOfCards('equal')}
 ${inputField({ ...own('name', text.name), hint: text.nameHint, isOptional: true })}
 <button class="button first">${text.check}</button></form></section></div></div>`;
   const isRejected = above !== undefined || Object.keys(errors).length > 0;
@@ -102,22 +116,22 @@ ${inputField({ ...own('name', text.name), hint: text.nameHint, isOptional: true 
 }
 
 /** The form again, with its errors. */
-function rejectedPage(
+async function rejectedPage(
   page: Page,
   values: BatchValues,
   read: Exclude<ReadBatch, { readonly kind: 'cards' }>,
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
   if (read.kind === 'throttled') {
     const above = alert(page.text.batches.errors.tooMany);
-    return throttled(formPage(page, { values, above }), (read.fault.retryAfterSeconds ?? 1) * 1_000);
+    return throttled(await formPage(page, { values, above }), (read.fault.retryAfterSeconds ?? 1) * 1_000);
   }
-  if (read.kind === 'fields') return formPage(page, { values, errors: read.errors });
+  if (read.kind === 'fields') return await formPage(page, { values, errors: read.errors });
   if (read.badLines.length > 0) return rejectedLinesPage(page, { values, read });
   const { errors: text } = page.text.batches;
   // The file cannot be read from a line on.
   const sentences = read.errors.map(({ line, text: error }) => `${text.line} ${line}: ${error}`);
   const above = alert([plural(page.language, text.summary, read.errorCount), ...sentences].join(' '));
-  return formPage(page, { values, above });
+  return await formPage(page, { values, above });
 }
 
 type Confirmation = {
@@ -223,12 +237,12 @@ async function valuesWithFile(
 
 async function check(page: Page): Promise<ConsoleResponse> {
   const { values: sent, errors } = await valuesWithFile(page);
-  if (Object.keys(errors).length > 0) return formPage(page, { values: sent, errors });
+  if (Object.keys(errors).length > 0) return await formPage(page, { values: sent, errors });
   const decision = await decideColumns(page, repairedValues(page, sent));
   if (decision.kind === 'open') return decision.response;
   const values = await decidedValues(page, decision.values);
   const read = await readBatch(page, values);
-  if (read.kind !== 'cards') return rejectedPage(page, values, read);
+  if (read.kind !== 'cards') return await rejectedPage(page, values, read);
   const { found } = read;
   const repeated = values.seen === 'yes' ? [] : repeatedIn(found);
   if (repeated.length > 0) return repeatedLinesPage(page, { values, found, repeated });
@@ -238,7 +252,7 @@ async function check(page: Page): Promise<ConsoleResponse> {
 async function downloadLines(page: Page): Promise<ConsoleResponse> {
   const values = repairedValues(page, batchValues(page));
   const file = await badLinesFile(page, values);
-  return file ?? formPage(page, { values });
+  return file ?? (await formPage(page, { values }));
 }
 
 /** The differences between the cards and the figures that were typed. */
@@ -290,7 +304,7 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
   if (before !== undefined) return seeOther(`/cards/batches/${before}`);
   const values = batchValues(page);
   const read = await readBatch(page, values);
-  if (read.kind !== 'cards') return rejectedPage(page, values, read);
+  if (read.kind !== 'cards') return await rejectedPage(page, values, read);
   const { found } = read;
   const earlier = await findEarlier(page, values);
   const again = (errors: NonNullable<Confirmation['errors']>): ConsoleResponse =>
@@ -321,9 +335,7 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
 const formBytesMax = 2 * batchFileBytesMax;
 
 export const newBatchRoutes: readonly StaffRoute[] = [
-  get('/cards/batches/new', 'issueBatches', (page) =>
-    Promise.resolve(formPage(page, { values: batchValues(page) })),
-  ),
+  get('/cards/batches/new', 'issueBatches', (page) => formPage(page, { values: batchValues(page) })),
   post('/cards/batches/new', 'issueBatches', check, { formBytesMax, acceptsFile: true }),
   post('/cards/batches/lines.csv', 'issueBatches', downloadLines, { formBytesMax, acceptsFile: true }),
   post('/cards/batches/issue', 'issueBatches', confirm, { formBytesMax, acceptsFile: true }),

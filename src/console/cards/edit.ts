@@ -23,7 +23,18 @@ import {
   type Done,
   type OpenedCard,
 } from './change-form.ts';
-import { fieldError, fieldInput, fieldLabel, otherFields, readTyped, shownOf, typedOf } from './fields.ts';
+import {
+  designName,
+  fieldError,
+  fieldInput,
+  fieldLabel,
+  otherFields,
+  readTyped,
+  shownOf,
+  typedOf,
+  type InputField,
+} from './fields.ts';
+import { designChoice } from '../kit/gift.ts';
 import { alert, hidden } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
@@ -65,7 +76,7 @@ function editPage(
     tags: edit.tagsHint,
     note: edit.noteHint,
   };
-  const input = (name: EditableField): Markup => {
+  const input = (name: EditableField & InputField): Markup => {
     const hint = hintOf(name);
     return fieldInput(name, {
       label: fieldLabel(name, page.language),
@@ -74,6 +85,14 @@ function editPage(
       ...(hint !== undefined && { hint }),
     });
   };
+  const designHint = hintOf('design');
+  const design = designChoice(page.services.frame, {
+    legend: fieldLabel('design', page.language),
+    chosen: values.design,
+    nameOf: (each) => designName(each, page.language),
+    error: errors.design,
+    ...(designHint !== undefined && { hint: designHint }),
+  });
   const expiry =
     card.disabledAt === null ? input('expires_on') : markup`<p class="hint">${edit.noExpiry}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${edit.title}">${notice === undefined ? undefined : alert(notice)}
@@ -82,6 +101,7 @@ ${expiry}
 <div class="fields">${input('recipient_name')}
 ${input('sender_name')}</div>
 ${otherFields.filter(isEditable).map(input)}
+${design}
 ${input('tags')}
 ${input('note')}
 <div class="row"><button class="button first">${edit.action}</button>${backLink(page, { path, text: text.cancel, kind: 'quiet' })}</div>

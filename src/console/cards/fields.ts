@@ -3,6 +3,7 @@
  * on a page.
  */
 
+import { designOf, type CardDesign } from '../../domain/cards/design.ts';
 import { fieldFromText, readField } from '../../domain/cards/field-values.ts';
 import {
   cardFieldNames,
@@ -10,6 +11,7 @@ import {
   type CardField,
   type CardFieldName,
   type FieldKind,
+  type FieldsWith,
 } from '../../domain/cards/fields.ts';
 import { tagsIn } from '../../domain/cards/tags.ts';
 import { accepted, type Parsed } from '../../platform/parsed.ts';
@@ -22,6 +24,7 @@ type FieldTexts = {
   readonly labels: Readonly<Record<CardFieldName, string>>;
   /** `line`: an error of a line of a file. */
   readonly errors: Readonly<Record<FieldKind, { readonly form: string; readonly line: string }>>;
+  readonly choices: Readonly<Record<CardDesign, string>>;
   readonly filter: string;
 };
 
@@ -36,6 +39,7 @@ const placed = [
   'tags',
   'message',
   'external_id',
+  'design',
 ] as const;
 
 type OtherField = Exclude<CardFieldName, (typeof placed)[number]>;
@@ -54,7 +58,8 @@ export function fieldLabel(name: CardFieldName, language: PageLanguage): string 
 function errorText(name: CardFieldName, place: 'form' | 'line', language: PageLanguage): string {
   const field: CardField = cardFields[name];
   const count = 'lengthMax' in field ? new Intl.NumberFormat(language).format(field.lengthMax) : '';
-  return fillPlain(texts[language].errors[field.kind][place], { count });
+  const choices = 'choices' in field ? field.choices.join(', ') : '';
+  return fillPlain(texts[language].errors[field.kind][place], { count, choices });
 }
 
 /** The sentence for a typed value that is not valid. */
@@ -72,6 +77,10 @@ export function fieldFilterText(name: CardFieldName, value: string, language: Pa
   return fillPlain(texts[language].filter, { field: fieldLabel(name, language), value });
 }
 
+export function designName(design: CardDesign, language: PageLanguage): string {
+  return texts[language].choices[design];
+}
+
 type PageKind = {
   readonly input: (text: FieldText & { readonly value: string }) => Markup;
   /** The text of an input for a value. */
@@ -79,10 +88,15 @@ type PageKind = {
   readonly shown: (value: string, language: PageLanguage) => string;
 };
 
+/** Kinds with a plain input. Pictures show the designs (`design.ts`). */
+type InputKind = Exclude<FieldKind, 'choice'>;
+
+export type InputField = Exclude<CardFieldName, FieldsWith<{ readonly kind: 'choice' }>>;
+
 const plain = (value: string): string => value;
 const line = (text: Parameters<PageKind['input']>[0]): Markup => inputField({ ...text, isOptional: true });
 
-const kinds: Readonly<Record<FieldKind, PageKind>> = {
+const kinds: Readonly<Record<InputKind, PageKind> & Record<'choice', Omit<PageKind, 'input'>>> = {
   day: {
     input: (text) => inputField({ ...text, type: 'date', isOptional: true }),
     typed: plain,
@@ -96,9 +110,13 @@ const kinds: Readonly<Record<FieldKind, PageKind>> = {
     typed: (value) => tagsIn(value).join(', '),
     shown: (value) => tagsIn(value).join(', '),
   },
+  choice: {
+    typed: plain,
+    shown: (value, language) => designName(designOf(value, 'plain'), language),
+  },
 };
 
-export function fieldInput(name: CardFieldName, text: Omit<FieldText & { value: string }, 'name'>): Markup {
+export function fieldInput(name: InputField, text: Omit<FieldText & { value: string }, 'name'>): Markup {
   return kinds[cardFields[name].kind].input({ ...text, name });
 }
 

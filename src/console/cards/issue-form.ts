@@ -58,8 +58,8 @@ export function middleAmount({ usual }: Pick<Offer, 'usual'>): string {
   return middle ? formatMoney(middle) : 'other';
 }
 
-export function emptyForm({ canSend }: { readonly canSend: boolean }): IssueValues {
-  return { ...newValues, how: canSend ? 'email' : 'print', time: '09:00' };
+export function emptyForm({ canSend, design }: Pick<Offer, 'canSend' | 'design'>): IssueValues {
+  return { ...newValues, design, how: canSend ? 'email' : 'print', time: '09:00' };
 }
 
 export function typedValues(page: Page): IssueValues {
@@ -108,7 +108,7 @@ export function parseForm(
   const value = parseValue(values, place, errors);
   const expiresOn = parseExpiry(values, place, errors);
   const typed: Readonly<Record<CardFieldName, string | null>> = {
-    ...byField(['recipient_name', 'sender_name', 'note', ...otherFields], read),
+    ...byField(['recipient_name', 'sender_name', 'note', 'design', ...otherFields], read),
     expires_on: expiresOn,
     message: readMessage(),
     tags: null,

@@ -1,7 +1,7 @@
 /** Issues a card. */
 
 import { Fault } from '../../domain/fault.ts';
-import type { CardFieldName } from '../../domain/cards/fields.ts';
+import { designOf } from '../../domain/cards/design.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -10,7 +10,8 @@ import { readOffer, type Offer } from '../../service/books/usual-amounts.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { amountError, withoutAccess } from './change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
-import { fieldInput, fieldLabel, otherFields } from './fields.ts';
+import { designName, fieldInput, fieldLabel, otherFields, type InputField } from './fields.ts';
+import { designChoice } from '../kit/gift.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { issuedRoutes, type ShownCode } from './issued.ts';
 import {
@@ -94,6 +95,15 @@ function expiryFields(page: Page, { values, errors }: Form): Markup {
 <div class="shown-if-chosen">${inputField({ name: 'expires_on', label: fieldLabel('expires_on', page.language), type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
 }
 
+function designFields(page: Page, { offer, values, errors }: Form): Markup {
+  return designChoice(page.services.frame, {
+    legend: fieldLabel('design', page.language),
+    chosen: designOf(values.design, offer.design),
+    nameOf: (design) => designName(design, page.language),
+    error: errors.design,
+  });
+}
+
 function personFields(page: Page, { offer, values, errors }: Form): Markup {
   const text = page.text.issue;
   const optional = (name: IssueField, label: string) => ({
@@ -103,7 +113,7 @@ function personFields(page: Page, { offer, values, errors }: Form): Markup {
     error: errors[name],
     isOptional: true,
   });
-  const detail = (name: CardFieldName, hint?: string): Markup => {
+  const detail = (name: InputField, hint?: string): Markup => {
     const label = fieldLabel(name, page.language);
     return fieldInput(name, { ...optional(name, label), ...(hint !== undefined && { hint }) });
   };
@@ -150,6 +160,7 @@ function formPage(page: Page, form: Form): ConsoleResponse {
   const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${page.basePath}/cards/new"${previews}>${keyInput(page.ctx, isRejected ? page.key : undefined)}
 <div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(page, form)}${limit}
 ${expiryFields(page, form)}</section>
+<section class="panel" aria-label="${fieldLabel('design', page.language)}">${designFields(page, form)}</section>
 ${personFields(page, form)}
 ${deliveryFields(page, form)}</div>
 <aside class="stack sticky" aria-label="${text.issue}"><section class="panel stack"><p>${text.consequence}</p>

@@ -1,5 +1,6 @@
 /** The page that shows the code of a new card, or a new code of a card, and the sheet that is printed. */
 
+import { designOf } from '../../domain/cards/design.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { lastCharactersOf, parseCode } from '../../domain/cards/code.ts';
 import { localeIn } from '../../domain/stores/region.ts';
@@ -11,7 +12,8 @@ import { readEmailSettings } from '../../service/emails/settings.ts';
 import { endingOf, pathOfCard } from './change-form.ts';
 import { cardPageOf } from './recipient-page.ts';
 import { cardSheet } from './sheet.ts';
-import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { drawingOf, giftDrawing } from '../kit/gift.ts';
 import { keepsEmails } from '../emails/texts.ts';
 import { dayText, figure } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
@@ -108,6 +110,7 @@ async function issuedPage(page: Page): Promise<ConsoleResponse> {
   const { card, code, shown } = found;
   const settings = await page.read(() => readEmailSettings(page.store.id));
   const brand = page.services.brandOf(settings.colour);
+  const drawing = drawingOf(page.services.frame, designOf(card.design, settings.design));
   const { url: made } = cardPageOf(page.services, page.store, settings);
   const title = shown.done === 'issued' ? text.done.title : text.done.rotatedTitle;
   const key = page.param('key');
@@ -120,7 +123,7 @@ async function issuedPage(page: Page): Promise<ConsoleResponse> {
 ${barcodeSvg(code)}
 <div class="actions"><a class="button first" href="${page.basePath}/cards/issued/${key}/print">${text.print}</a><button class="button" type="button" data-copy="code" data-copied="${text.copied}" hidden>${text.copy}</button><a class="button" href="${page.basePath}${end}">${text.finished}</a></div>
 <p class="hint">${text.notStored}</p></section>
-<aside class="stack" aria-label="${text.card}">${giftDrawing({ shop: page.store.name, name: card.recipientName, figure: figure(balance, page.language), brand })}
+<aside class="stack" aria-label="${text.card}">${giftDrawing({ shop: page.store.name, name: card.recipientName, figure: figure(balance, page.language), brand, drawing })}
 <section class="panel">${facts(page, found)}</section></aside></div></div>`;
   const actions = markup`<a class="button" href="${page.basePath}/cards/new">${text.newCard}</a>`;
   return page.show('/cards', { title, actions, body, brand });
@@ -140,6 +143,7 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
     amount: shown.done === 'issued' ? card.initialValue : card.balance,
     shop: page.store.name,
     brand,
+    drawing: drawingOf(page.services.frame, designOf(card.design, settings.design)),
     page: cardPageOf(page.services, page.store, settings),
     contact: contactOf(settings),
     language: page.services.customerLanguage(localeIn(settings.locale, page.store)),

@@ -6,7 +6,8 @@ import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Brand } from '../kit/brand.ts';
 import type { CardPageLinks } from './recipient-page.ts';
-import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { giftDrawing, type Drawing } from '../kit/gift.ts';
 import { dayText, figure } from '../kit/format.ts';
 import type { CustomerLanguage } from '../kit/route.ts';
 
@@ -32,6 +33,8 @@ export type Sheet = {
   readonly amount: Money | null;
   readonly shop: string;
   readonly brand: Brand;
+  /** Null: the plain design. */
+  readonly drawing: Drawing | null;
   readonly page: CardPageLinks;
   /** The address to which people write; null: none. */
   readonly contact: string | null;
@@ -48,6 +51,7 @@ export function cardSheet({
   amount,
   shop,
   brand,
+  drawing,
   page,
   contact,
   language: { locale, direction, texts },
@@ -76,6 +80,7 @@ export function cardSheet({
     name: card.recipientName,
     figure: amount ? figure(amount, locale) : undefined,
     brand,
+    drawing,
   });
   return markup`<div class="sheet${isOnlyPrinted ? ' only-print' : ''}" lang="${locale}" dir="${direction}"><div class="fold"><div class="front" data-fold="${fold}"><div class="face"><p class="kind">${texts.cardTitle}</p>${front}</div></div>
 <div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}

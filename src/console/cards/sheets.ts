@@ -1,11 +1,14 @@
 /** Cards on paper, in the design of the store: one on each sheet, or several labels, and many on one page of the browser. */
 
+import type { Card } from '../../domain/cards/card.ts';
+import { designOf } from '../../domain/cards/design.ts';
 import { localeIn } from '../../domain/stores/region.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import { cardLabel } from './label.ts';
 import { cardPageOf } from './recipient-page.ts';
 import { cardSheet, type Sheet } from './sheet.ts';
+import { drawingOf } from '../kit/gift.ts';
 import { documentOf } from '../kit/page.ts';
 import { contactOf } from '../recipient/place.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
@@ -34,7 +37,7 @@ type Sheets = {
   /** The path of the cards' own page, without the base path. */
   readonly path: string;
   readonly place: SheetPlace;
-  readonly cards: readonly Pick<Sheet, 'card' | 'code' | 'amount'>[];
+  readonly cards: readonly (Pick<Sheet, 'card' | 'code' | 'amount'> & Pick<Card, 'design'>)[];
   /** The hint on the page. */
   readonly hint: string;
   /** The start of the neighboring pages; null: there is none. */
@@ -51,7 +54,7 @@ export async function sheetsPage(
   const { layout } = place;
   const settings = await page.read(() => readEmailSettings(page.store.id));
   const brand = page.services.brandOf(settings.colour);
-  const design = {
+  const common = {
     shop: page.store.name,
     brand,
     page: cardPageOf(page.services, page.store, settings),
@@ -59,8 +62,9 @@ export async function sheetsPage(
     language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
     fold: text.fold,
   };
-  const sheets = cards.map((card) => {
-    const sheet = { ...card, ...design };
+  const sheets = cards.map(({ design, ...card }) => {
+    const drawing = drawingOf(page.services.frame, designOf(design, settings.design));
+    const sheet = { ...card, ...common, drawing };
     return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
   });
   const own = `${page.basePath}${path}`;

@@ -3,7 +3,6 @@
 import { barcodeOf, qrModules, qrModulesOfText } from '../../domain/cards/symbol.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { Brand } from './brand.ts';
 
 /** A code in groups of four. A scanner and a form ignore the spaces. */
 export function groupedCode(code: Secret): string {
@@ -76,26 +75,4 @@ export function barcodeSvg(code: Secret): Markup {
   const { width, bars } = barcodeOf(code);
   const path = lineOf(bars, barHeight / 2);
   return markup`<svg class="barcode" viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path d="${path}" stroke="#000" stroke-width="${barHeight}"/></svg>`;
-}
-
-const knot = markup`<svg class="knot" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg>`;
-
-/** The drawing of a card. @param brand undefined: the color of the pages. */
-export function giftDrawing({
-  shop,
-  name,
-  figure,
-  brand,
-}: {
-  readonly shop: string;
-  readonly name: string | null;
-  /** Undefined: the amount is not known. */
-  readonly figure: Markup | undefined;
-  readonly brand?: Brand;
-}): Markup {
-  // The content security policy allows no inline styles, but attributes of SVG.
-  const ground =
-    brand &&
-    markup`<svg class="ground" aria-hidden="true"><rect width="100%" height="100%" fill="${brand.color}"/></svg>`;
-  return markup`<div class="gift${brand?.isLight === true ? ' light' : ''}">${ground}${knot}<span class="shop"><bdi>${shop}</bdi></span><span class="tail name"><bdi>${name ?? ''}</bdi></span>${figure}</div>`;
 }

@@ -1,5 +1,6 @@
 /** A card as its recipient sees it: on the screen, and as a sheet that folds to a card. */
 
+import { designOf } from '../../domain/cards/design.ts';
 import { addDays, formatInstant, startOfDay } from '../../domain/day.ts';
 import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
@@ -7,7 +8,8 @@ import type { ShownMovements } from '../../service/cards/recipient-lookup.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { balanceRibbon } from '../cards/parts.ts';
 import { cardSheet } from '../cards/sheet.ts';
-import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { drawingOf, giftDrawing } from '../kit/gift.ts';
 import { amountText, dayText, figure, signedText, timeElement } from '../kit/format.ts';
 import { writeLink, publicPage, type RecipientPlace, type ShownBy } from './place.ts';
 import type { RecipientLanguage } from './texts.ts';
@@ -117,13 +119,18 @@ ${balanceRibbon(card, fillPlain(texts.left, { left, initial }))}
 }
 
 /** The card as it was given, with the words of the person who gave it. */
-function gift({ shop, brand, language }: RecipientPlace, card: Card): Markup {
+function gift(
+  { frame }: ConsoleServices,
+  { shop, brand, design, language }: RecipientPlace,
+  card: Card,
+): Markup {
   const { locale, shared } = language;
   const drawing = giftDrawing({
     shop,
     name: card.recipientName,
     figure: figure(card.initialValue, locale),
     brand,
+    drawing: drawingOf(frame, designOf(card.design, design)),
   });
   const from =
     card.senderName === null
@@ -155,7 +162,7 @@ export function recipientCardPage(
   const { texts, shared } = language;
   const content = markup`${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
 <p class="small soft">${shared.codeHint} ${texts.private}</p></section>
-<div class="grid">${gift(place, card)}${history(place, shown)}${another(place)}</div>
+<div class="grid">${gift(services, place, card)}${history(place, shown)}${another(place)}</div>
 ${fullScreen(place, shown)}`;
   const sheet = cardSheet({
     card,
@@ -163,6 +170,7 @@ ${fullScreen(place, shown)}`;
     amount: unheldOf(card),
     shop,
     brand,
+    drawing: drawingOf(services.frame, designOf(card.design, place.design)),
     page: cardPage,
     contact: place.contact,
     language: { ...language, texts: shared },

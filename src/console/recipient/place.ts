@@ -1,5 +1,6 @@
 /** The common parts of the pages of recipients: their store, language and frame. */
 
+import type { CardDesign } from '../../domain/cards/design.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import { Fault } from '../../domain/fault.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
@@ -25,6 +26,8 @@ export type RecipientPlace = {
   readonly shop: string;
   readonly language: RecipientLanguage;
   readonly brand: Brand;
+  /** The design of cards without one of their own. */
+  readonly design: CardDesign;
   /** The path of the page, with the base path and the language that the visitor has chosen. */
   readonly path: string;
   /** The path without the language. */
@@ -61,6 +64,7 @@ export async function placeOf(services: ConsoleServices, request: ConsoleRequest
       chosen,
     ),
     brand: brandOf(settings.colour),
+    design: settings.design,
     path: chosen === undefined ? page : inLanguage(page, chosen),
     page,
     cardPage: cardPageOf(services, store, settings),

@@ -1,5 +1,6 @@
 /** The settings of the emails: brand, sender, language and reminders, with a preview of each kind of email. */
 
+import { designOf } from '../../domain/cards/design.ts';
 import { parseSenderAddress } from '../../domain/email-address.ts';
 import { parseReminderDays, type EmailSettings } from '../../domain/emails/email.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
@@ -39,6 +40,8 @@ import {
   type ShownForm,
 } from './page.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { designName, fieldLabel, shownOf } from '../cards/fields.ts';
+import { designChoice } from '../kit/gift.ts';
 import { emailServerPath } from './email-server.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 
@@ -49,6 +52,7 @@ const fields = [
   'reply_to',
   'logo',
   'color',
+  'design',
   'email_language',
   'region',
   'page',
@@ -69,6 +73,7 @@ function valuesOf({ emails }: Settings, { localePartsOf }: EmailTools): Values {
     reply_to: emails.replyTo ?? '',
     logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
+    design: emails.design,
     email_language: language,
     region,
     page: emails.pageUrl ?? '',
@@ -124,6 +129,7 @@ function readEmailSettings(
     replyTo: read('reply_to', parseSenderAddress),
     logoUrl: read('logo', tools.parseLogo),
     colour: read('color', (typed) => tools.parseColor(withHash(typed))),
+    design: designOf(values.design, emails.design),
     locale: locale.ok ? locale.value : emails.locale,
     pageUrl: read('page', tools.parsePage),
     expiryReminderDays: read('expiry_reminders', parseReminderDays) ?? [],
@@ -230,10 +236,20 @@ function emailsPage(page: Page, form: ShownForm<Field>, { logo, logoError, probl
   const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
   const standard = fillPlain(text.colorHint, { color: page.services.emailTools.legibilityOf(null).colour });
   const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${page.services.emailTools.legibilityOf(typed).colour}" hidden>`;
+  const design = designChoice(page.services.frame, {
+    legend: fieldLabel('design', page.language),
+    chosen: form.values.design,
+    nameOf: (each) => designName(each, page.language),
+    hint:
+      form.now && form.now.design !== form.values.design
+        ? fillPlain(text.now, { value: shownOf('design', form.now.design, page.language) })
+        : text.designHint,
+  });
   const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${page.basePath}/settings/emails" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}
 <section class="panel stack" aria-labelledby="brand"><h2 id="brand">${text.brand}</h2><div class="fields"><div class="picks">${optional('color', text.color, standard)}${picker}</div>
 ${optional('logo', text.logo, text.logoHint)}</div>
-${color}</section>
+${color}
+${design}</section>
 <section class="panel stack" aria-labelledby="sender"><h2 id="sender">${text.sender}</h2>
 ${checkField(form, page.language, ['emails', text.sendEmails, text.sendEmailsHint])}
 <div class="fields">${optional('from_name', text.fromName, fillPlain(text.fromNameHint, { name: page.store.name }))}

@@ -53,6 +53,7 @@ const areas: Readonly<Record<Area, { readonly path: string; readonly names: read
       'reply_to',
       'logo',
       'color',
+      'design',
       'email_language',
       'page',
       'expiry_reminders',

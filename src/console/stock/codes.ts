@@ -37,7 +37,7 @@ export async function printPage(page: Page): Promise<ConsoleResponse> {
   return await sheetsPage(page, {
     path: `/cards/stock/${stock.id}`,
     place,
-    cards: codes.map(({ code }) => ({ card, code, amount: stock.fixedValue })),
+    cards: codes.map(({ code }) => ({ card, code, amount: stock.fixedValue, design: null })),
     hint:
       codes.length === 0
         ? text.none

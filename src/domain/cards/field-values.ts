@@ -14,6 +14,7 @@ import {
   type EditableField,
   type FieldsWith,
 } from './fields.ts';
+import { parseDesign } from './design.ts';
 import { parseDay } from '../day.ts';
 import { parseExternalId } from '../external-id.ts';
 import { compileLiteral } from '../literal.ts';
@@ -35,6 +36,8 @@ export function readField(name: CardFieldName, value: unknown): Parsed<string | 
       return parseTags(value);
     case 'id':
       return parseExternalId(value);
+    case 'choice':
+      return value === null ? accepted(null) : parseDesign(value);
   }
 }
 

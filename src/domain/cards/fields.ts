@@ -6,18 +6,20 @@
  * `cli/card.ts`, `console/cards/fields.ts`. The compiler names each table that lacks a new kind or a new filter.
  */
 
+import { cardDesigns } from './design.ts';
 import { externalIdLengthMax } from '../external-id.ts';
 import { nameLengthMax, textLengthMax } from '../text.ts';
 
 /**
  * `day`: `YYYY-MM-DD`. `tags`: a text of tags (`tags.ts`). `line`, `text`: of one or several lines, in code points.
- * `id`: an external id.
+ * `id`: an external id. `choice`: one of the names.
  */
 type Kind =
   | { readonly kind: 'day' | 'tags' }
   | { readonly kind: 'line'; readonly lengthMax: number }
   | { readonly kind: 'text'; readonly lengthMax: number }
-  | { readonly kind: 'id'; readonly lengthMax: number };
+  | { readonly kind: 'id'; readonly lengthMax: number }
+  | { readonly kind: 'choice'; readonly choices: readonly string[] };
 
 /** A row decides everything about its field. */
 export type CardField = Kind & {
@@ -118,6 +120,17 @@ export const cardFields = {
     more: '. It is used only once: a repetition that asks for the same responds 200 with the existing card, without its code, for ever',
     brief: 'an id of your own, which is used only once; optional',
     example: 'order-1001-line-1',
+  },
+  design: {
+    kind: 'choice',
+    choices: cardDesigns,
+    isEditable: true,
+    erased: 'never',
+    record: 'added',
+    filter: null,
+    about: 'The design of the card; null: the store’s default',
+    brief: `the design: ${cardDesigns.join(', ')}; optional`,
+    example: 'birthday',
   },
 } as const satisfies Readonly<Record<string, CardField>>;
 

@@ -4,6 +4,7 @@
  */
 
 import type { Card, Customer } from '../cards/card.ts';
+import type { CardDesign } from '../cards/design.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 
 export const emailKinds = [
@@ -49,6 +50,8 @@ export type EmailSettings = {
   readonly logoUrl: string | null;
   /** `#rrggbb`; null: the default. */
   readonly colour: string | null;
+  /** The design of cards without one of their own. */
+  readonly design: CardDesign;
   /** A BCP 47 tag. */
   readonly locale: string;
   /** The https URL that emails link to; null: none. The code is not added to it. */
@@ -68,6 +71,7 @@ export const defaultEmailSettings: EmailSettings = Object.freeze({
   replyTo: null,
   logoUrl: null,
   colour: null,
+  design: 'plain',
   locale: 'en',
   pageUrl: null,
   expiryReminderDays: [],

@@ -40,6 +40,7 @@ export type SettingName =
   | 'reply_to'
   | 'logo'
   | 'color'
+  | 'design'
   | 'email_language'
   | 'page'
   | 'expiry_reminders'
@@ -74,6 +75,7 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     reply_to: emails.replyTo ?? '',
     logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
+    design: emails.design,
     email_language: emails.locale,
     page: emails.pageUrl ?? '',
     expiry_reminders: emails.expiryReminderDays.join(', '),

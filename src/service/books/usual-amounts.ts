@@ -1,5 +1,6 @@
 /** The amounts that a store sells most often. */
 
+import type { CardDesign } from '../../domain/cards/design.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { isAbove, type Store } from '../../domain/stores/store.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
@@ -49,10 +50,15 @@ export type Offer = {
   readonly usual: readonly Money[];
   /** Whether the store and the service send emails. */
   readonly canSend: boolean;
+  /** The design that a form suggests. */
+  readonly design: CardDesign;
 };
 
 /** Reads the choices of a form for a new card. @param canSend whether the service sends emails. */
 export function* readOffer(store: Store, limit: Money | null, canSend: boolean): Script<Offer> {
-  const [{ enabled }, usual] = yield* parallel(findEmailSettings(store.id), usualAmounts(store, limit));
-  return { usual, canSend: canSend && enabled };
+  const [{ enabled, design }, usual] = yield* parallel(
+    findEmailSettings(store.id),
+    usualAmounts(store, limit),
+  );
+  return { usual, canSend: canSend && enabled, design };
 }

@@ -1,5 +1,6 @@
 /** Email settings of stores, and emails with their delivery state. */
 
+import type { CardDesign } from '../../domain/cards/design.ts';
 import type { Context } from '../context.ts';
 import { timeUnlessHeld } from '../../domain/stores/restore.ts';
 import {
@@ -32,6 +33,7 @@ const settings = columns({
   reply_to: textOrNull('replyTo'),
   logo_url: textOrNull('logoUrl'),
   colour: textOrNull('colour'),
+  design: unchanged<CardDesign>()('design'),
   locale: text('locale'),
   page_url: textOrNull('pageUrl'),
   expiry_reminder_days: days('expiryReminderDays'),

@@ -266,6 +266,7 @@ create table gift_cards (
   tags text collate "C",
   -- The caller's own id of the card.
   external_id text collate "C",
+  design text collate "C",
   -- The end of the chain of the card's changes.
   last_change_id bigint,
   change_count bigint not null default 0,
@@ -945,6 +946,7 @@ create table email_settings (
   reply_to text collate "C",
   logo_url text collate "C",
   colour text collate "C" check (length(colour) = 7),
+  design text collate "C" not null default 'plain',
   locale text collate "C" not null,
   page_url text collate "C",
   -- Numbers of days between commas, the largest first; empty: none.

@@ -207,6 +207,7 @@ create table gift_cards (
   tags text,
   -- The caller's own id of the card.
   external_id text,
+  design text,
   -- The end of the chain of the card's changes.
   last_change_id integer,
   change_count integer not null default 0 check ((change_count = 0) = (last_change_id is null) and change_count >= 0),
@@ -860,6 +861,7 @@ create table email_settings (
   reply_to text,
   logo_url text,
   colour text check (length(colour) = 7),
+  design text not null default 'plain',
   locale text not null,
   page_url text,
   -- Numbers of days between commas, the largest first; empty: none.

@@ -187,6 +187,8 @@ export interface DetailedGiftCard {
   tags: string[];
   /** The caller’s own id of the card, of visible ASCII characters. */
   external_id: string | null;
+  /** The design of the card; null: the store’s default. */
+  design: string | null;
 }
 
 /** A gift card in a list: all fields, or those that `fields` lists. */
@@ -248,6 +250,8 @@ export interface ListedGiftCard {
   tags?: string[];
   /** The caller’s own id of the card, of visible ASCII characters. */
   external_id?: string | null;
+  /** The design of the card; null: the store’s default. */
+  design?: string | null;
 }
 
 /** A gift card for a caller without `read_gift_cards`. */
@@ -336,6 +340,7 @@ export interface HistoryEntry {
       | 'recipient_name'
       | 'tags'
       | 'external_id'
+      | 'design'
       | 'code'
       | 'suspended_at'
       | 'suspend_reason';
@@ -1143,6 +1148,18 @@ export interface CreateGiftCard {
   tags?: readonly string[] | null | undefined;
   /** The caller’s own id of the card, of visible ASCII characters. It is used only once: a repetition that asks for the same responds 200 with the existing card, without its code, for ever. */
   external_id?: string | null | undefined;
+  /** The design of the card; null: the store’s default. */
+  design?:
+    | 'plain'
+    | 'birthday'
+    | 'thank_you'
+    | 'wedding'
+    | 'baby'
+    | 'winter'
+    | 'well_done'
+    | 'love'
+    | null
+    | undefined;
   /** The customer’s email address: one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; surrounding spaces are removed. The server creates a customer for an unknown address. */
   email?: string | null | undefined;
   /** When the card is emailed: a date in the store’s time zone (sent at 9 o’clock, or immediately if it is later than that today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: immediately. */
@@ -1227,6 +1244,18 @@ export interface UpdateGiftCard {
   recipient_name?: string | null | undefined;
   /** The store’s own tags: at most 20, each with at most 40 characters on one line, without commas; surrounding spaces do not count. A tag that occurs again is left out; the letters A to Z are compared without regard to case. Replaces all tags of the card; [] and null clear them. In a form, separated by commas. */
   tags?: readonly string[] | null | undefined;
+  /** The design of the card; null: the store’s default. */
+  design?:
+    | 'plain'
+    | 'birthday'
+    | 'thank_you'
+    | 'wedding'
+    | 'baby'
+    | 'winter'
+    | 'well_done'
+    | 'love'
+    | null
+    | undefined;
   /** With `disable`: releases the card’s open holds. Without it, a card with open holds cannot be disabled. */
   release_holds?: boolean | undefined;
 }
@@ -1255,6 +1284,18 @@ export interface CreateBatch {
         recipient_name?: string | null | undefined;
         /** The store’s own tags: at most 20, each with at most 40 characters on one line, without commas; surrounding spaces do not count. A tag that occurs again is left out; the letters A to Z are compared without regard to case. Replaces all tags of the card; [] and null clear them. In a form, separated by commas. */
         tags?: readonly string[] | null | undefined;
+        /** The design of the card; null: the store’s default. */
+        design?:
+          | 'plain'
+          | 'birthday'
+          | 'thank_you'
+          | 'wedding'
+          | 'baby'
+          | 'winter'
+          | 'well_done'
+          | 'love'
+          | null
+          | undefined;
         /** The message in the gift card email. Newlines and tabs are the only control characters. "" and null: none. */
         message?: string | null | undefined;
         /** The caller’s own id of the card, of visible ASCII characters. It is used only once: a repetition that asks for the same responds 200 with the existing card, without its code, for ever. */
@@ -1297,6 +1338,18 @@ export interface CreateBatch {
   recipient_name?: string | null | undefined;
   /** The store’s own tags: at most 20, each with at most 40 characters on one line, without commas; surrounding spaces do not count. A tag that occurs again is left out; the letters A to Z are compared without regard to case. Replaces all tags of the card; [] and null clear them. In a form, separated by commas. */
   tags?: readonly string[] | null | undefined;
+  /** The design of the card; null: the store’s default. */
+  design?:
+    | 'plain'
+    | 'birthday'
+    | 'thank_you'
+    | 'wedding'
+    | 'baby'
+    | 'winter'
+    | 'well_done'
+    | 'love'
+    | null
+    | undefined;
   /** The message in the gift card email. Newlines and tabs are the only control characters. "" and null: none. */
   message?: string | null | undefined;
   /** When the card is emailed: a date in the store’s time zone (sent at 9 o’clock, or immediately if it is later than that today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: immediately. */
