@@ -15,7 +15,7 @@ const syncFile = promisify(fsync);
 /** The engine's part in clearing the file. */
 export type Writes = {
   /** Whether the engine has ended, so that nothing must be changed. */
-  readonly hasEnded: () => boolean;
+  readonly hasEnded: boolean;
   /** Lets the writes of this process wait. */
   readonly pause: () => void;
   readonly resume: () => void;
@@ -29,7 +29,7 @@ export async function clearDeleted(file: string, writer: Connection, writes: Wri
     for (let page: number | undefined = 0; page !== undefined;) {
       // Writes of this process wait; those of others can put pages into the log.
       writes.pause();
-      if (writes.hasEnded() || (await thread.truncate()).frames !== 0) return false;
+      if (writes.hasEnded || (await thread.truncate()).frames !== 0) return false;
       for (let chunk = 0; chunk < chunksInPause && page !== undefined; chunk += 1) {
         const cleared = clearPages(file, writer, page);
         if (!cleared) return false;

@@ -1,7 +1,7 @@
 /** Commits of other processes to the same file, which caches do not know of. */
 
 import { performance } from 'node:perf_hooks';
-import type { openCaches } from './cache.ts';
+import type { Caches } from './cache.ts';
 import type { Connection } from './connection.ts';
 
 export type ForeignChanges = {
@@ -18,7 +18,7 @@ export type ForeignChanges = {
 /** @param writer the writing connection, whose `data_version` ignores its own commits. */
 export function foreignChanges(
   writer: Pick<Connection, 'foreignVersion'>,
-  caches: Pick<ReturnType<typeof openCaches>, 'invalidateAll'>,
+  caches: Pick<Caches, 'invalidateAll'>,
 ): ForeignChanges {
   /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
   let version: unknown;
