@@ -7,23 +7,21 @@ import type { BackupRuns } from './backups/backups.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
 import type { Database } from './database.ts';
+import { DueWork } from './due-work.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { EmailServices } from '../http/services.ts';
 import type { RecordedRequests } from '../http/recorded-requests.ts';
 import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { TokenUses } from '../http/token-last-used.ts';
 import { createVerifying } from '../jobs/verifying.ts';
-import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
-import { createErasures, eraseOld, eraseOldRequests, eraseOutdated } from '../jobs/erasing.ts';
-import { retryLater, startJob, stoppable, type Job } from '../jobs/job.ts';
-import { createReminders } from '../jobs/reminders.ts';
+import { createErasures, eraseOldRequests } from '../jobs/erasing.ts';
+import { retryLater, startJob, stoppable, type Job, type JobTools } from '../jobs/job.ts';
 import type { Retention } from '../storage/retention.ts';
 import { requestWriter } from '../service/requests/api-requests.ts';
 import { continueBatch } from '../service/batches/batch.ts';
 import { paceByRequests } from '../service/batches/pace.ts';
 import { recordTokenUses } from '../service/stores/caller.ts';
 import { appendEntries } from '../service/proofs/log.ts';
-import { closeDays } from '../service/books/closing.ts';
 import { recordRetiredCodeUses } from '../service/cards/lookup-throttle.ts';
 import { recordTries } from '../service/stocks/activation.ts';
 import { continueStock } from '../service/stocks/stock.ts';
@@ -32,17 +30,12 @@ import { listRunningBatches } from '../storage/batches/batch.ts';
 import { listRunningStocks } from '../storage/stocks/stock.ts';
 import { writeByStore } from '../storage/sql/by-store.ts';
 import { beat } from '../storage/heartbeat.ts';
-import { findSandbox } from '../storage/sandbox.ts';
+import type { Storage } from '../storage/storage.ts';
 import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 
 export type Background = {
-  /** Runs everything of the jobs that is due now, in order, except for what the queues send. */
-  runDue(
-    send: () => Promise<void>,
-    options: { /** Whether it also erases what is old. */ readonly erases: boolean },
-  ): Promise<DueCounts>;
-  /** Runs a task while no job that does what became due is running. */
-  whilePaused<Result>(task: () => Promise<Result>): Promise<Result>;
+  /** Does everything of the jobs that is due now, except for what the queues send. */
+  readonly due: Pick<DueWork, 'run' | 'whilePaused'>;
   /** Issues the cards of new batches, and adds the codes of new stocks, without waiting for the next period. */
   startBatches(): void;
   /**
@@ -52,15 +45,7 @@ export type Background = {
   stop(): Promise<void>;
 };
 
-/** The work that the jobs have done. */
-type DueCounts = {
-  readonly holdsExpired: number;
-  readonly cardsExpired: number;
-  readonly cardsExpiringSoon: number;
-  readonly daysClosed: number;
-};
-
-export function startBackground(options: {
+type Options = {
   readonly database: Database;
   readonly limits: Limits;
   readonly retention: Retention;
@@ -80,49 +65,120 @@ export function startBackground(options: {
   readonly versions: Pick<VersionRuns, 'runIfDue'>;
   readonly notices: Pick<OwnerNotices, 'sendDue' | 'noticeCertificate'>;
   readonly logger: FastifyBaseLogger;
-}): Background {
-  const { limits, retention, guard, metrics, logger, backups, versions, notices } = options;
-  const { ctx, storage: unstopped } = options.database;
-  let isStopping = false;
-  const storage = stoppable(unstopped, () => isStopping);
-  const database = { ...options.database, storage };
+};
 
+export function startBackground(options: Options): Background {
+  const { limits, retention, guard, logger, backups, versions, notices } = options;
+  const { ctx } = options.database;
+  let isStopping = false;
+  const storage = stoppable(options.database.storage, () => isStopping);
+  const database = { ...options.database, storage };
   const tools = { ctx, storage, limits, retention };
-  /** Skips a task that cannot be undone while the clock is not trusted. */
-  const whileTrusted = (task: () => Promise<unknown>) => async (): Promise<void> => {
+  const append = retryLater(() => appendEntries(database), limits.logRetryMs);
+  const { canSend } = options.email;
+  const due = new DueWork(tools, { canSend, trustedUntil: options.trustedUntil, append });
+  const last = lastWrites(options);
+
+  const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>
+    startJob(task, periodMs, (error) => {
+      // A store that is closed while a job works on it ends this run of the job.
+      if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
+    });
+  const batches = repeat(issuing(options, database), limits.batchPeriodMs);
+  const examination = repeat(examining(options, storage), limits.examinationPeriodMs);
+  const closing = repeat(() => due.closeEndedDays(), limits.closingPeriodMs);
+  const jobs = [
+    batches,
+    examination,
+    closing,
+    ...last.map(({ write, periodMs }) => repeat(write, periodMs)),
+    ...due.tasks().map(({ task, periodMs }) => repeat(whileTrusted(guard, task), periodMs)),
+    repeat(append, limits.logPeriodMs),
+    repeat(verifying(options, tools), limits.verifyingPeriodMs),
+    repeat(createErasures(tools), limits.erasurePeriodMs),
+    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
+    ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
+    repeat(versions.runIfDue, limits.versionsPeriodMs),
+    repeat(notices.sendDue, limits.noticesPeriodMs),
+    repeat(whileTrusted(guard, notices.noticeCertificate), limits.certificateNoticePeriodMs),
+  ];
+  // Metrics show the state of the database from the start.
+  examination.wake();
+  // The database can be a restored or imported one, with many days to close.
+  closing.wake();
+  const first = firstTasks(options, last);
+  return {
+    due,
+    startBatches: () => batches.wake(),
+    async stop() {
+      isStopping = true;
+      await backups?.stop();
+      await Promise.all(jobs.map((job) => job.stop()));
+      await first;
+      for (const { what, write } of last)
+        await write().catch((error: unknown) =>
+          logger.warn({ err: error }, `the last ${what} could not be written`),
+        );
+    },
+  };
+}
+
+/** Skips a task that cannot be undone while the clock is not trusted. */
+function whileTrusted(
+  guard: Pick<ClockGuard, 'isTrusted'>,
+  task: () => Promise<unknown>,
+): () => Promise<void> {
+  return async () => {
     if (guard.isTrusted()) await task();
   };
+}
 
-  const recordHeartbeat = whileTrusted(async () => {
-    await unstopped.write(() => beat(ctx.clock.now()));
-  });
-  const recordUses = async (): Promise<void> => {
-    const uses = options.tokenUses.take();
-    await writeByStore({ storage: unstopped }, uses, recordTokenUses);
-  };
-  const publishRetiredUses = async (): Promise<void> => {
-    const uses = options.retiredCodeUses.take();
-    await writeByStore({ storage: unstopped }, uses, (ofStore) => recordRetiredCodeUses(ctx, ofStore));
-  };
-  const publishStockTries = async (): Promise<void> => {
-    const tries = options.stockTries.take();
-    await writeByStore({ storage: unstopped }, tries, (ofStore) => recordTries(ctx, ofStore));
-  };
-  const requests = requestWriter({ ctx, storage: unstopped });
-  const writeRequests = async (): Promise<void> => {
-    await requests.write(options.recordedRequests.take());
-  };
-  /** The tasks that also run when the service stops. */
-  const lastWritten = [
-    { what: 'heartbeat', write: recordHeartbeat, periodMs: limits.heartbeatPeriodMs },
-    { what: 'token uses', write: recordUses, periodMs: limits.tokenUsesPeriodMs },
-    { what: 'uses of replaced codes', write: publishRetiredUses, periodMs: limits.retiredCodesPeriodMs },
-    { what: 'tries of codes in stock', write: publishStockTries, periodMs: limits.retiredCodesPeriodMs },
-    { what: 'requests', write: writeRequests, periodMs: limits.requestLogPeriodMs },
+type LastWrite = {
+  readonly what: string;
+  readonly write: () => Promise<void>;
+  readonly periodMs: number;
+};
+
+/** The tasks that also run when the service stops. The first is the heartbeat. */
+function lastWrites(options: Options): readonly [heartbeat: LastWrite, ...LastWrite[]] {
+  const { limits, guard } = options;
+  const { ctx, storage } = options.database;
+  const requests = requestWriter({ ctx, storage });
+  return [
+    {
+      what: 'heartbeat',
+      write: whileTrusted(guard, () => storage.write(() => beat(ctx.clock.now()))),
+      periodMs: limits.heartbeatPeriodMs,
+    },
+    {
+      what: 'token uses',
+      write: () => writeByStore({ storage }, options.tokenUses.take(), recordTokenUses),
+      periodMs: limits.tokenUsesPeriodMs,
+    },
+    {
+      what: 'uses of replaced codes',
+      write: () =>
+        writeByStore({ storage }, options.retiredCodeUses.take(), (uses) => recordRetiredCodeUses(ctx, uses)),
+      periodMs: limits.retiredCodesPeriodMs,
+    },
+    {
+      what: 'tries of codes in stock',
+      write: () => writeByStore({ storage }, options.stockTries.take(), (tries) => recordTries(ctx, tries)),
+      periodMs: limits.retiredCodesPeriodMs,
+    },
+    {
+      what: 'requests',
+      write: () => requests.write(options.recordedRequests.take()),
+      periodMs: limits.requestLogPeriodMs,
+    },
   ];
+}
 
+/** Issues the cards of batches, and adds the codes of stocks. */
+function issuing({ limits, metrics }: Options, database: Database): () => Promise<void> {
   const pace = paceByRequests(metrics.requestCount);
-  const issueBatches = async (): Promise<void> => {
+  const { storage } = database;
+  return async () => {
     const errors: unknown[] = [];
     for (const key of await storage.read(() => listRunningBatches(limits.batchesMax)))
       await continueBatch(database, key, { pace }).catch((error: unknown) => void errors.push(error));
@@ -131,128 +187,41 @@ export function startBackground(options: {
     // A batch or stock that fails does not stop the others.
     if (errors.length > 0) throw errors[0];
   };
-  const examine = async (): Promise<void> => {
+}
+
+/** Finds what operators are alerted of. */
+function examining({ database: { ctx }, metrics, examined }: Options, storage: Storage): () => Promise<void> {
+  return async () => {
     const upkeep = await storage.read(() => findUpkeep(ctx));
     const delays: Delay[] = [];
     for (const { store } of await storage.read(listOpenStores))
       delays.push(await storage.read(() => findDelay(ctx, store)));
     metrics.upkeepFound(upkeep, delays);
-    options.examined(upkeep);
+    examined(upkeep);
   };
-  const verifyPages = createVerifying(tools, {
+}
+
+function verifying({ metrics, logger }: Options, tools: JobTools): () => Promise<void> {
+  return createVerifying(tools, {
     cardsVerified: metrics.cardsVerified,
     setMismatches: metrics.setMismatches,
     mismatchFound: (mismatch) => logger.error(mismatch, 'a gift card does not match the ledger'),
   });
+}
 
-  const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>
-    startJob(task, periodMs, (error) => {
-      // A store that is closed while a job works on it ends this run of the job.
-      if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
-    });
-  const repeatTrusted = (task: () => Promise<unknown>, periodMs: number): Job =>
-    repeat(whileTrusted(task), periodMs);
-  let isPaused = false;
-  const due = new Set<Promise<unknown>>();
-  const isAdvancing = async (): Promise<boolean> =>
-    ctx.testClock !== null && (await storage.read(findSandbox))?.isAdvancing === true;
-  /** Skips a task while a process advances the clock of a sandbox, which runs it itself. */
-  const unlessPaused = (task: () => Promise<unknown>) => async (): Promise<void> => {
-    if (await isAdvancing()) return;
-    if (isPaused) return;
-    const running = task();
-    due.add(running);
-    await running.finally(() => due.delete(running));
-  };
-  const append = retryLater(() => appendEntries(database), limits.logRetryMs);
-  const batches = repeat(issueBatches, limits.batchPeriodMs);
-  const examination = repeat(examine, limits.examinationPeriodMs);
-  const closeEndedDays = async (): Promise<number> =>
-    closeDays(tools, limits.closingRowsMax, await options.trustedUntil());
-  const closing = repeat(unlessPaused(closeEndedDays), limits.closingPeriodMs);
-  const remind = createReminders({ ...tools, canSend: options.email.canSend });
-  const jobs = [
-    batches,
-    examination,
-    ...lastWritten.map(({ write, periodMs }) => repeat(write, periodMs)),
-    repeat(append, limits.logPeriodMs),
-    repeat(verifyPages, limits.verifyingPeriodMs),
-    repeat(createErasures(tools), limits.erasurePeriodMs),
-    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
-    repeatTrusted(
-      unlessPaused(() => eraseOutdated(tools)),
-      limits.upkeepPeriodMs,
-    ),
-    repeatTrusted(
-      unlessPaused(() => eraseOld(tools)),
-      limits.retentionPeriodMs,
-    ),
-    repeatTrusted(
-      unlessPaused(() => closeDueHolds(tools)),
-      limits.holdExpiryPeriodMs,
-    ),
-    repeatTrusted(
-      unlessPaused(() => recordExpiries(tools)),
-      limits.expiryPeriodMs,
-    ),
-    closing,
-    repeatTrusted(
-      unlessPaused(() => addCheckpoints(tools)),
-      limits.checkpointPeriodMs,
-    ),
-    ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
-    repeat(versions.runIfDue, limits.versionsPeriodMs),
-    repeat(notices.sendDue, limits.noticesPeriodMs),
-    repeatTrusted(notices.noticeCertificate, limits.certificateNoticePeriodMs),
-    repeatTrusted(unlessPaused(remind), limits.reminderPeriodMs),
-  ];
+/** The tasks that run once. It resolves when they have ended. */
+async function firstTasks(
+  { backups, logger }: Options,
+  [heartbeat]: readonly [heartbeat: LastWrite, ...LastWrite[]],
+): Promise<void> {
   const removing = backups
     ?.removeLeft()
     .catch((error: unknown) =>
       logger.error({ err: error }, 'the files of a backup that was interrupted could not be removed'),
     );
-  // Metrics show the state of the database from the start.
-  examination.wake();
-  // The database can be a restored or imported one, with many days to close.
-  closing.wake();
   // The first heartbeat is written now, because the process can stop before the first period ends.
-  const firstHeartbeat = recordHeartbeat().catch((error: unknown) =>
-    logger.warn({ err: error }, 'the first heartbeat could not be written'),
-  );
-  return {
-    async runDue(send, { erases }) {
-      const holdsExpired = await closeDueHolds(tools);
-      const { expired, expiringSoon } = await recordExpiries(tools);
-      await remind();
-      await send();
-      const daysClosed = await closeDays(tools, limits.closingRowsMax);
-      await append();
-      await addCheckpoints(tools);
-      if (erases) {
-        await eraseOutdated(tools);
-        await eraseOld(tools);
-      }
-      return { holdsExpired, cardsExpired: expired, cardsExpiringSoon: expiringSoon, daysClosed };
-    },
-    async whilePaused(task) {
-      isPaused = true;
-      try {
-        await Promise.allSettled(due);
-        return await task();
-      } finally {
-        isPaused = false;
-      }
-    },
-    startBatches: () => batches.wake(),
-    async stop() {
-      isStopping = true;
-      await backups?.stop();
-      await Promise.all(jobs.map((job) => job.stop()));
-      await Promise.all([firstHeartbeat, removing]);
-      for (const { what, write } of lastWritten)
-        await write().catch((error: unknown) =>
-          logger.warn({ err: error }, `the last ${what} could not be written`),
-        );
-    },
-  };
+  await heartbeat
+    .write()
+    .catch((error: unknown) => logger.warn({ err: error }, 'the first heartbeat could not be written'));
+  await removing;
 }

@@ -125,7 +125,7 @@ class Advances implements TestClockRuns {
           logger.warn({ err: error }, 'the lease of an advance of the test clock could not be renewed');
         });
     }, renewalMs);
-    const run = background.whilePaused(() => this.#run(lease));
+    const run = background.due.whilePaused(() => this.#run(lease));
     this.running = run.then(
       () => undefined,
       () => undefined,
@@ -178,7 +178,7 @@ class Advances implements TestClockRuns {
         after = countSent().reduce((sum, one) => sum + one, 0);
       }
     };
-    const due = await background.runDue(send, { erases });
+    const due = await background.due.run(send, { erases });
     const [ofEmails, ofWebhooks] = countSent();
     const [emailsBefore, webhooksBefore] = this.#counted;
     this.#counted = [ofEmails, ofWebhooks];

@@ -1,0 +1,111 @@
+/**
+ * The work that becomes due with time: holds and cards expire, days end, reminders are due, and data becomes old. Jobs do
+ * it, except while a process advances the clock of a sandbox, which does it itself.
+ */
+
+import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
+import { eraseOld, eraseOutdated } from '../jobs/erasing.ts';
+import type { JobTools } from '../jobs/job.ts';
+import { createReminders } from '../jobs/reminders.ts';
+import { closeDays } from '../service/books/closing.ts';
+import { findSandbox } from '../storage/sandbox.ts';
+
+/** The work that was done. */
+export type DueCounts = {
+  readonly holdsExpired: number;
+  readonly cardsExpired: number;
+  readonly cardsExpiringSoon: number;
+  readonly daysClosed: number;
+};
+
+type Options = {
+  /** Whether the emails of a store can be sent. */
+  readonly canSend: Parameters<typeof createReminders>[0]['canSend'];
+  /** The instant (ms) up to which the clock is trusted. */
+  readonly trustedUntil: () => Promise<number>;
+  /** Adds the entries that the log does not have. */
+  readonly append: () => Promise<void>;
+};
+
+export class DueWork {
+  readonly #tools: JobTools;
+  readonly #options: Options;
+  readonly #remind: () => Promise<unknown>;
+  readonly #running = new Set<Promise<unknown>>();
+  #isPaused = false;
+
+  constructor(tools: JobTools, options: Options) {
+    this.#tools = tools;
+    this.#options = options;
+    this.#remind = createReminders({ ...tools, canSend: options.canSend });
+  }
+
+  /** The tasks that must not run while the clock is not trusted, with their periods in milliseconds. */
+  tasks(): readonly { readonly task: () => Promise<void>; readonly periodMs: number }[] {
+    const tools = this.#tools;
+    const { limits } = tools;
+    const tasks: readonly (readonly [task: () => Promise<unknown>, periodMs: number])[] = [
+      [() => eraseOutdated(tools), limits.upkeepPeriodMs],
+      [() => eraseOld(tools), limits.retentionPeriodMs],
+      [() => closeDueHolds(tools), limits.holdExpiryPeriodMs],
+      [() => recordExpiries(tools), limits.expiryPeriodMs],
+      [() => addCheckpoints(tools), limits.checkpointPeriodMs],
+      [this.#remind, limits.reminderPeriodMs],
+    ];
+    return tasks.map(([task, periodMs]) => ({ task: () => this.#unlessPaused(task), periodMs }));
+  }
+
+  /** Closes the days that had ended when the clock was last trusted. */
+  closeEndedDays(): Promise<void> {
+    return this.#unlessPaused(async () => {
+      const until = await this.#options.trustedUntil();
+      await closeDays(this.#tools, this.#tools.limits.closingRowsMax, until);
+    });
+  }
+
+  /**
+   * Does everything that is due now, in order.
+   * @param send sends what the queues have.
+   * @param erases whether it also erases what is old.
+   */
+  async run(send: () => Promise<void>, { erases }: { readonly erases: boolean }): Promise<DueCounts> {
+    const tools = this.#tools;
+    const holdsExpired = await closeDueHolds(tools);
+    const { expired, expiringSoon } = await recordExpiries(tools);
+    await this.#remind();
+    await send();
+    const daysClosed = await closeDays(tools, tools.limits.closingRowsMax);
+    await this.#options.append();
+    await addCheckpoints(tools);
+    if (erases) {
+      await eraseOutdated(tools);
+      await eraseOld(tools);
+    }
+    return { holdsExpired, cardsExpired: expired, cardsExpiringSoon: expiringSoon, daysClosed };
+  }
+
+  /** Runs a task while none of the tasks above runs. */
+  async whilePaused<Result>(task: () => Promise<Result>): Promise<Result> {
+    this.#isPaused = true;
+    try {
+      await Promise.allSettled(this.#running);
+      return await task();
+    } finally {
+      this.#isPaused = false;
+    }
+  }
+
+  async #unlessPaused(task: () => Promise<unknown>): Promise<void> {
+    if (await this.#isAdvancing()) return;
+    if (this.#isPaused) return;
+    const running = task();
+    this.#running.add(running);
+    await running.finally(() => this.#running.delete(running));
+  }
+
+  /** Whether any process advances the clock. */
+  async #isAdvancing(): Promise<boolean> {
+    const { ctx, storage } = this.#tools;
+    return ctx.testClock !== null && (await storage.read(findSandbox))?.isAdvancing === true;
+  }
+}
