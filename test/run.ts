@@ -67,7 +67,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
   {
     files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./,
-    rounds: { SERIES_RUNS: '100', PAST_RUNS: '20' },
+    rounds: { LONG_TESTS: 'all', SERIES_RUNS: '100', PAST_RUNS: '20' },
   },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },

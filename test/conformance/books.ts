@@ -67,6 +67,7 @@ import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listTransfers } from '../../src/storage/money/transfer.ts';
 import { createTurns } from '../../src/service/turns.ts';
+import { longTest } from '../support/long-test.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
@@ -578,38 +579,44 @@ export function testBooks(factory: StorageFactory): void {
   const seedGiven = Number(process.env['BOOKS_SEED'] ?? Date.now() % 1_000_000);
   const zones = ['UTC', 'America/Havana', 'Australia/Lord_Howe', 'America/New_York'];
 
-  test('random operations give the balances of a naive recomputation at any instant', async (t) => {
-    t.diagnostic(`BOOKS_SEED=${seedGiven}`);
-    for (const [round, timeZone] of zones.entries()) {
-      await using opened = await openStore(factory, { timeZone, undoWindowMinutes: 60 });
-      const { ctx, store, storage } = opened;
-      const places = [await addShop(opened), await addShop(opened), null];
-      const stock = await printCodes(opened, 10);
-      const model = actor(opened, seedGiven + round, { getStore: () => store, places, stock });
-      const started = ctx.clock.now();
-      for (let step = 0; step < 90; step += 1) {
-        await model.act();
-        ctx.clock.advance(
-          model.random() < 0.6 ? model.random.between(0, 20 * 60_000) : model.random.between(0, 20 * hourMs),
-        );
-        if (model.random() < 0.3) await closeDays(opened, model.random.between(2, 20));
+  longTest(
+    factory,
+    'random operations give the balances of a naive recomputation at any instant',
+    async (t) => {
+      t.diagnostic(`BOOKS_SEED=${seedGiven}`);
+      for (const [round, timeZone] of zones.entries()) {
+        await using opened = await openStore(factory, { timeZone, undoWindowMinutes: 60 });
+        const { ctx, store, storage } = opened;
+        const places = [await addShop(opened), await addShop(opened), null];
+        const stock = await printCodes(opened, 10);
+        const model = actor(opened, seedGiven + round, { getStore: () => store, places, stock });
+        const started = ctx.clock.now();
+        for (let step = 0; step < 90; step += 1) {
+          await model.act();
+          ctx.clock.advance(
+            model.random() < 0.6
+              ? model.random.between(0, 20 * 60_000)
+              : model.random.between(0, 20 * hourMs),
+          );
+          if (model.random() < 0.3) await closeDays(opened, model.random.between(2, 20));
+        }
+        const source = sourceOf(opened, store);
+        const now = ctx.clock.now();
+        for (let place = 0; place < 12; place += 1) {
+          const until = place === 0 ? now + 1 : model.random.between(started + 1, now);
+          await assertBalances(source, until, naiveAt(model.cards, until, timeZone));
+        }
+        const closed = await storage.read(() => listClosedDays(store.id, { from: '', limit: 99 }));
+        assert.ok(closed.length > 3);
+        for (const { untilAt } of closed)
+          await assertBalances(source, untilAt, naiveAt(model.cards, untilAt, timeZone));
+        await assertTies(source);
+        await assertLocations(source, model.cards);
+        await assertJournal(source, vatDueAt(model.cards, now + 1));
+        assert.deepEqual(await storage.read(() => problemsOf(store)), []);
       }
-      const source = sourceOf(opened, store);
-      const now = ctx.clock.now();
-      for (let place = 0; place < 12; place += 1) {
-        const until = place === 0 ? now + 1 : model.random.between(started + 1, now);
-        await assertBalances(source, until, naiveAt(model.cards, until, timeZone));
-      }
-      const closed = await storage.read(() => listClosedDays(store.id, { from: '', limit: 99 }));
-      assert.ok(closed.length > 3);
-      for (const { untilAt } of closed)
-        await assertBalances(source, untilAt, naiveAt(model.cards, untilAt, timeZone));
-      await assertTies(source);
-      await assertLocations(source, model.cards);
-      await assertJournal(source, vatDueAt(model.cards, now + 1));
-      assert.deepEqual(await storage.read(() => problemsOf(store)), []);
-    }
-  });
+    },
+  );
 
   test('a report whose reads run twice counts everything once', async () => {
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
@@ -627,7 +634,7 @@ export function testBooks(factory: StorageFactory): void {
     await assertBalances(again, until, naiveAt(model.cards, until, store.timeZone));
   });
 
-  test('the sums stay whole when the clock jumps and the time zone changes', async (t) => {
+  longTest(factory, 'the sums stay whole when the clock jumps and the time zone changes', async (t) => {
     t.diagnostic(`BOOKS_SEED=${seedGiven}`);
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
     const { ctx, storage } = opened;

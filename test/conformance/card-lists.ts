@@ -29,6 +29,7 @@ import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { findTransfer, listTransfersAfter } from '../../src/storage/money/transfer.ts';
+import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {
   email,
@@ -237,70 +238,75 @@ async function fill(
 }
 
 export function testCardLists(factory: StorageFactory): void {
-  test('lists under random filters and orders have exactly the cards that meet the filters', async (t) => {
-    t.diagnostic(`seed ${seed} (LIST_SEED)`);
-    await using opened = await openStore(factory);
-    const { storage, ctx, store } = opened;
-    const random = seeded(seed);
-    const other = await storage.write(() =>
-      createStore(ctx, newStore({ domain: 'books.example', currency: currencyOf('USD') })),
-    );
-    const startedAt = ctx.clock.now();
-    await fill({ storage, ctx, store: other }, 20, random);
-    const locations = [await addShop(opened), await addShop(opened)];
-    const ids = await fill(opened, 80, random, locations);
-    const lastCharacters = (await readAll(opened, ids))[7]?.card.lastCharacters ?? '';
-    const customers = await Promise.all(
-      people.map(async (person) => {
-        const found = await storage.read(() => findCustomerByEmail(store.id, email(person)));
-        return found?.id ?? 0;
-      }),
-    );
-    const range = <T>(values: fc.Arbitrary<T>) =>
-      fc
-        .tuple(values, values)
-        .map(([one, two]) => (one <= two ? { min: one, max: two } : { min: two, max: one }));
-    const instants = range(fc.integer({ min: -1, max: 40 }).map((minutes) => startedAt + minutes * 60_000));
-    // More than the difference of ids and times that lists allow for.
-    const farInstants = range(fc.integer({ min: -3, max: 3 }).map((hours) => startedAt + hours * 3_600_000));
-    const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
-    const filters: fc.Arbitrary<CardFilter> = fc.record({
-      state: rarely(fc.constantFrom(...cardStates)),
-      emailStatus: rarely(fc.constantFrom<'bounced' | 'dead'>('bounced', 'dead')),
-      customerId: rarely(fc.constantFrom(...customers, 0)),
-      createdAt: rarely(instants),
-      disabledAt: rarely(instants),
-      lastActivityAt: rarely(fc.oneof(instants, farInstants)),
-      expiresOn: rarely(range(fc.integer({ min: -2, max: 401 }).map((days) => addDays(today, days)))),
-      balance: rarely(range(fc.constantFrom(0n, 100n, 1_000n, 1_001n, 9_999n))),
-      orderId: rarely(fc.constantFrom(77, 78)),
-      lastCharacters: rarely(fc.constantFrom(lastCharacters)),
-      note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
-      externalId: rarely(fc.constantFrom('order-1', 'order-2', 'order-3')),
-      issuedAt: rarely(fc.subarray([...locations, 7])),
-      tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
-      text: rarely(fc.constantFrom('ada', 'lin', 'counter', 'größe', '%')),
-    });
-    const few = filters.map((filter) => {
-      // Most conditions are left out, so that some cards meet the others.
-      const names = Object.keys(filter) as (keyof CardFilter)[];
-      const kept = names.filter(() => random() < 0.3);
-      return { ...anyCard, ...Object.fromEntries(kept.map((name) => [name, filter[name]])) };
-    });
-    const sorts = fc.record({
-      by: fc.constantFrom<CardSort['by']>('created_at', 'balance', 'expires_on'),
-      isDescending: fc.boolean(),
-    });
-    const large = { found: 2_000, walk: 10_000, slowWalk: 2_500 };
-    // Every path is bounded by the number of rows that it reads; small numbers give short and empty pages.
-    const limits = fc.constantFrom<RowsMax>(
-      large,
-      { found: 6, walk: 7, slowWalk: 3 },
-      { found: 0, walk: 9, slowWalk: 4 },
-    );
-    const known = [...(await readAll(opened, ids))];
-    let matched = 0;
-    await fc.assert(
+  longTest(
+    factory,
+    'lists under random filters and orders have exactly the cards that meet the filters',
+    async (t) => {
+      t.diagnostic(`seed ${seed} (LIST_SEED)`);
+      await using opened = await openStore(factory);
+      const { storage, ctx, store } = opened;
+      const random = seeded(seed);
+      const other = await storage.write(() =>
+        createStore(ctx, newStore({ domain: 'books.example', currency: currencyOf('USD') })),
+      );
+      const startedAt = ctx.clock.now();
+      await fill({ storage, ctx, store: other }, 20, random);
+      const locations = [await addShop(opened), await addShop(opened)];
+      const ids = await fill(opened, 80, random, locations);
+      const lastCharacters = (await readAll(opened, ids))[7]?.card.lastCharacters ?? '';
+      const customers = await Promise.all(
+        people.map(async (person) => {
+          const found = await storage.read(() => findCustomerByEmail(store.id, email(person)));
+          return found?.id ?? 0;
+        }),
+      );
+      const range = <T>(values: fc.Arbitrary<T>) =>
+        fc
+          .tuple(values, values)
+          .map(([one, two]) => (one <= two ? { min: one, max: two } : { min: two, max: one }));
+      const instants = range(fc.integer({ min: -1, max: 40 }).map((minutes) => startedAt + minutes * 60_000));
+      // More than the difference of ids and times that lists allow for.
+      const farInstants = range(
+        fc.integer({ min: -3, max: 3 }).map((hours) => startedAt + hours * 3_600_000),
+      );
+      const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
+      const filters: fc.Arbitrary<CardFilter> = fc.record({
+        state: rarely(fc.constantFrom(...cardStates)),
+        emailStatus: rarely(fc.constantFrom<'bounced' | 'dead'>('bounced', 'dead')),
+        customerId: rarely(fc.constantFrom(...customers, 0)),
+        createdAt: rarely(instants),
+        disabledAt: rarely(instants),
+        lastActivityAt: rarely(fc.oneof(instants, farInstants)),
+        expiresOn: rarely(range(fc.integer({ min: -2, max: 401 }).map((days) => addDays(today, days)))),
+        balance: rarely(range(fc.constantFrom(0n, 100n, 1_000n, 1_001n, 9_999n))),
+        orderId: rarely(fc.constantFrom(77, 78)),
+        lastCharacters: rarely(fc.constantFrom(lastCharacters)),
+        note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
+        externalId: rarely(fc.constantFrom('order-1', 'order-2', 'order-3')),
+        issuedAt: rarely(fc.subarray([...locations, 7])),
+        tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
+        text: rarely(fc.constantFrom('ada', 'lin', 'counter', 'größe', '%')),
+      });
+      const few = filters.map((filter) => {
+        // Most conditions are left out, so that some cards meet the others.
+        const names = Object.keys(filter) as (keyof CardFilter)[];
+        const kept = names.filter(() => random() < 0.3);
+        return { ...anyCard, ...Object.fromEntries(kept.map((name) => [name, filter[name]])) };
+      });
+      const sorts = fc.record({
+        by: fc.constantFrom<CardSort['by']>('created_at', 'balance', 'expires_on'),
+        isDescending: fc.boolean(),
+      });
+      const large = { found: 2_000, walk: 10_000, slowWalk: 2_500 };
+      // Every path is bounded by the number of rows that it reads; small numbers give short and empty pages.
+      const limits = fc.constantFrom<RowsMax>(
+        large,
+        { found: 6, walk: 7, slowWalk: 3 },
+        { found: 0, walk: 9, slowWalk: 4 },
+      );
+      const known = [...(await readAll(opened, ids))];
+      let matched = 0;
+      await fc.assert(
       fc.asyncProperty(
         few, sorts, fc.integer({ min: 1, max: 50 }), limits, fc.boolean(),
         async (filter, sort, limit, small, areIssued) => {
@@ -340,8 +346,9 @@ export function testCardLists(factory: StorageFactory): void {
       ),
       { seed, numRuns: 80 },
     ); // prettier-ignore
-    assert.ok(matched > 100, `the filters found only ${matched} cards`);
-  });
+      assert.ok(matched > 100, `the filters found only ${matched} cards`);
+    },
+  );
 
   test('a sort by balance is rejected if too many cards would have to be sorted', async () => {
     await using opened = await openStore(factory);

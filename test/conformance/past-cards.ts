@@ -18,6 +18,7 @@ import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { eraseChangeTexts, listChanges } from '../../src/storage/cards/change.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
+import { longTest } from '../support/long-test.ts';
 import { assertCovering } from '../support/covering.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { manualClock, money, testContext, updateCommand } from '../support/fixtures.ts';
@@ -107,7 +108,7 @@ type Snapshot = { readonly cards: readonly Card[]; readonly today: string };
 const withoutVersion = (card: Card): Card => ({ ...card, version: 0 });
 
 export function testPastCards(factory: StorageFactory): void {
-  test('after any operations, each card is at each instant what it was then', async (t) => {
+  longTest(factory, 'after any operations, each card is at each instant what it was then', async (t) => {
     t.diagnostic(`PAST_SEED=${seed}`);
     const done = new Set<string>();
     const plan = fc.array(fc.tuple(waits, steps), { minLength: 40, maxLength: 70 });

@@ -13,6 +13,7 @@ import {
   type RecipientOutcome,
 } from '../../src/service/cards/recipient-lookup.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
+import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, masterKey, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -65,21 +66,25 @@ async function exhaustStore(lookup: Lookup): Promise<void> {
 }
 
 export function testRecipientLookups(factory: StorageFactory): void {
-  test('thousands of guesses of a client find no chosen code beyond its budget, and a generated code is found', async () => {
-    await using opened = await openStore(factory);
-    for (let number = 20; number < 3_000; number += 130)
-      await opened.issue({ code: new Secret(plastic(number)) });
-    const generated = await opened.issue();
-    const lookup = lookupIn(opened);
-    await exhaustClient(lookup);
-    const outcomes = new Map<string, number>();
-    for (let from = 0; from < 3_000; from += 100) {
-      const guesses = Array.from({ length: 100 }, (_, place) => lookup(plastic(from + place)));
-      for (const { kind } of await Promise.all(guesses)) outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
-    }
-    assert.deepEqual([...outcomes], [['throttled', 3_000]]);
-    assert.equal((await lookup(generated.code)).kind, 'found');
-  });
+  longTest(
+    factory,
+    'thousands of guesses of a client find no chosen code beyond its budget, and a generated code is found',
+    async () => {
+      await using opened = await openStore(factory);
+      for (let number = 20; number < 3_000; number += 130)
+        await opened.issue({ code: new Secret(plastic(number)) });
+      const generated = await opened.issue();
+      const lookup = lookupIn(opened);
+      await exhaustClient(lookup);
+      const outcomes = new Map<string, number>();
+      for (let from = 0; from < 3_000; from += 100) {
+        const guesses = Array.from({ length: 100 }, (_, place) => lookup(plastic(from + place)));
+        for (const { kind } of await Promise.all(guesses)) outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
+      }
+      assert.deepEqual([...outcomes], [['throttled', 3_000]]);
+      assert.equal((await lookup(generated.code)).kind, 'found');
+    },
+  );
 
   test('concurrent guesses of many clients cannot exceed the budget of the store', async () => {
     await using opened = await openStore(factory);

@@ -9,6 +9,7 @@ import { retrieve, update, type UpdateCommand } from '../../src/service/cards/ca
 import { verify } from '../../src/service/proofs/verify.ts';
 import { replaceCard } from '../../src/storage/cards/card.ts';
 import { listTransfers } from '../../src/storage/money/transfer.ts';
+import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
 import { numberedVersions } from '../support/numbered-versions.ts';
@@ -218,7 +219,7 @@ export function testUpdates(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
-  test('after any series of changes the ledger matches the series', async (t) => {
+  longTest(factory, 'after any series of changes the ledger matches the series', async (t) => {
     const balance = fc.integer({ min: 0, max: 1_000 });
     const step = fc.record(
       {

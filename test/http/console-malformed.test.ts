@@ -36,6 +36,17 @@ type Sent = readonly [path: string, Omit<Parameters<Browser['request']>[1], 'met
 
 const own = { 'sec-fetch-site': 'same-origin' };
 
+function malformed(target: string, method: string): readonly Sent[] {
+  return method === 'GET'
+    ? queries.map((query): Sent => [`${target}${query}`, {}])
+    : bodies.map(([type, body]): Sent => [target, { headers: { ...own, 'content-type': type }, body }]);
+}
+
+/** A request whose only malformed part is its path. */
+function plain(target: string, method: string): readonly Sent[] {
+  return [[target, method === 'GET' ? {} : { headers: { ...own, 'content-type': form }, body: 'x=1' }]];
+}
+
 function errorLines(): readonly string[] {
   return service
     .log()
@@ -57,12 +68,10 @@ test('a malformed form is a 400 without a line at `error`', async () => {
 test('nothing that a stranger sends to a page is an error of the service', async (t) => {
   for (const { method, path } of consoleRoutes) {
     await t.test(`${method} ${path}`, async () => {
-      const paths = path.includes(':') ? values.map((value) => path.replace(/:\w+/g, () => value)) : [path];
-      const requests: readonly Sent[] = paths.flatMap((target) =>
-        method === 'GET'
-          ? queries.map((query): Sent => [`${target}${query}`, {}])
-          : bodies.map(([type, body]): Sent => [target, { headers: { ...own, 'content-type': type }, body }]),
-      );
+      const requests = values
+        .map((value) => path.replaceAll(/:\w+/g, () => value))
+        .filter((target, place) => place === 0 || target !== path)
+        .flatMap((target, place) => (place === 0 ? malformed(target, method) : plain(target, method)));
       await Promise.all(
         requests.map(async ([target, sent]) => {
           const { status } = await openBrowser(service).request(target, { method, ...sent });

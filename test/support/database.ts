@@ -23,6 +23,7 @@ export type TestDatabase = AsyncDisposable & {
 };
 
 export type StorageFactory = {
+  readonly isServer: boolean;
   /** The migrations of the engine. */
   readonly migrations: readonly Migration[];
   /** Creates an empty database without a schema. */

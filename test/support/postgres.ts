@@ -42,6 +42,7 @@ export function openPostgresEngine(
 /** A factory of databases, with the given number of partitions or none. */
 export function postgresFactory(partitions: number | null): StorageFactory {
   return {
+    isServer: true,
     migrations: loadMigrations('postgres'),
     createDatabase: () => createDatabase(partitions),
     createMigrated: async () => createDatabase(partitions, await migratedTemplate(partitions)),

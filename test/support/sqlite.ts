@@ -113,6 +113,7 @@ export async function migratedFile(): Promise<string> {
 }
 
 export const sqliteFactory: StorageFactory = {
+  isServer: false,
   migrations: loadMigrations('sqlite'),
   createDatabase: async () => createSqliteDatabase(scratchPlace()),
   async createMigrated() {
