@@ -27,7 +27,7 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   const { page } = window;
   await window.open('/settings');
   assert.equal(await window.open('/settings/emails'), 200);
-  await waitForPreview(page, 'A gift card for you');
+  await waitForPreview(page, 'Ada has a gift for you');
   await page.type('#from_name', 'Herbs & <i>more</i>');
   await waitForPreview(page, 'Herbs &amp; &lt;i&gt;more&lt;/i&gt;');
   await page.select('#email_language', 'ar');

@@ -30,6 +30,8 @@ export type GiftCardContent = {
   readonly senderName: string | null;
   readonly recipientName: string | null;
   readonly amount: Money;
+  /** The card's own design; null: that of the store. */
+  readonly design: string | null;
   /** Text of the buyer, of any form; null: none. */
   readonly message: string | null;
   readonly expiresOn: string | null;
@@ -160,6 +162,7 @@ export function contentOf(
         recipientName,
         senderName,
         amount: balance,
+        design: card.design,
         message,
         expiresOn,
         pageUrl,

@@ -1,9 +1,10 @@
 /** The blocks of an email as HTML: each is a row of the page's table. */
 
 import assert from 'node:assert/strict';
+import { designColors, type PicturedDesign } from '../../domain/cards/design.ts';
 import { markup, linesOf, type Markup } from '../../platform/markup.ts';
 import { sidesOf, type Frame } from './page.ts';
-import { light, monospace } from './style.ts';
+import { light, monospace, serif } from './style.ts';
 import type { Block, Fact } from './template.ts';
 import { htmlOf, plainOf, type Isolated } from './translate.ts';
 
@@ -59,7 +60,33 @@ function cellOf(block: Block, frame: Frame, qr: Qr | null): Markup {
   }
 }
 
-function card({ title, ending, label, amount, caption }: Of<'card'>, frame: Frame): Markup {
+/** The Content-ID of the drawing of a design. */
+export const designCid = 'gift-card-design@largesse.invalid';
+
+/** The card with a drawing. The texts are in cells on the ground of the design, so it is a card without images as well. */
+function picturedCard(
+  { title, label, amount, caption }: Of<'card'>,
+  design: PicturedDesign,
+  frame: Frame,
+): Markup {
+  const { ground, ink } = designColors[design];
+  const [start, end] = sidesOf(frame);
+  const cell = `padding-${start}:22px;color:${ink}`;
+  const below = caption === null ? '' : markup`<br /><span style="font-size:13px">${htmlOf(caption)}</span>`;
+  // The radii of one side: clients that ignore them show a square card.
+  const radius = start === 'left' ? '0 14px 14px 0' : '14px 0 0 14px';
+  return markup`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${ground}" style="background:${ground};border-radius:14px;text-align:${start}">
+            <tr>
+              <td width="48%" align="${start}" valign="top" style="padding-top:22px;font-size:16px;line-height:22px;font-weight:600;${cell}"><bdi>${frame.storeName}</bdi><br /><span style="font-weight:400;font-size:14px">${htmlOf(title)}</span></td>
+              <td width="52%" rowspan="2" align="${end}" valign="bottom" style="font-size:0;line-height:0"><img src="cid:${designCid}" width="270" alt="" style="display:block;width:100%;height:auto;border:0;border-radius:${radius}" /></td>
+            </tr>
+            <tr><td align="${start}" valign="bottom" style="padding-top:22px;padding-bottom:20px;font-size:13px;line-height:19px;${cell}">${htmlOf(label)}<br /><span style="font-size:${Math.round(amountSize(amount) * 0.64)}px;line-height:1.2;font-weight:700;letter-spacing:-.5px">${htmlOf(amount)}</span>${below}</td></tr>
+          </table>`;
+}
+
+function card(block: Of<'card'>, frame: Frame): Markup {
+  const { title, ending, label, amount, caption, design } = block;
+  if (design) return picturedCard(block, design, frame);
   const { colour, edge, foreground } = frame;
   const [start, end] = sidesOf(frame);
   const line = (text: string, style: string): Markup =>
@@ -86,7 +113,16 @@ function amountSize(amount: Isolated): number {
   return length <= 18 ? 26 : 20;
 }
 
-function message({ label, message: text }: Of<'message'>, frame: Frame): Markup {
+/** The words of the present, above the card. */
+function signedMessage({ message: text }: Of<'message'>, { label, value }: Fact): Markup {
+  const size = text.length > 240 ? 'font-size:18px;line-height:27px' : 'font-size:24px;line-height:33px';
+  return markup`<div class="ink" dir="auto" style="unicode-bidi:isolate;font-family:${serif};${size};text-align:center;color:${light.ink};word-break:break-word;overflow-wrap:anywhere">${linesOf(text)}</div>
+          <div class="soft" style="padding-top:8px;font-size:15px;line-height:22px;text-align:center;color:${light.soft}">${htmlOf(label)}: ${htmlOf(value)}</div>`;
+}
+
+function message(block: Of<'message'>, frame: Frame): Markup {
+  if (block.signed) return signedMessage(block, block.signed);
+  const { label, message: text } = block;
   // The message has its own direction: a Hebrew message in an English email reads as its writer saw it.
   return markup`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
             <tr><td class="quote" style="border-${sidesOf(frame)[0]}:3px solid ${frame.edge};padding:2px 18px">

@@ -81,7 +81,7 @@ function sampleContent(
   switch (kind) {
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
-      const shown = { senderName, recipientName, amount: value, message, expiresOn, pageUrl };
+      const shown = { senderName, recipientName, amount: value, design: null, message, expiresOn, pageUrl };
       return { kind, code, ...shown, cardPage: null };
     }
     case 'receipt': {

@@ -48,11 +48,16 @@ function pngOf(scanlines: Uint8Array, size: number): Uint8Array {
   header.writeUInt32BE(size, 4);
   header.writeUInt8(1, 8);
   const signature = Buffer.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
-  const chunks = [chunk('IHDR', header), chunk('IDAT', deflateSync(scanlines)), chunk('IEND', Buffer.of())];
+  const chunks = [
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', deflateSync(scanlines)),
+    pngChunk('IEND', Buffer.of()),
+  ];
   return Buffer.concat([signature, ...chunks]);
 }
 
-function chunk(type: string, data: Uint8Array): Uint8Array {
+/** A part of a PNG file, with its length and checksum. */
+export function pngChunk(type: string, data: Uint8Array): Uint8Array {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const frame = Buffer.alloc(body.length + 8);
   frame.writeUInt32BE(data.length, 0);

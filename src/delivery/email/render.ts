@@ -1,12 +1,14 @@
 /** Renders the content of an email as a subject, HTML and plain text. Pure: equal contents give equal emails. */
 
 import assert from 'node:assert/strict';
+import type { PicturedDesign } from '../../domain/cards/design.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import { cleanLine } from './clean.ts';
 import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
 import type { EmailContent } from './content.ts';
-import { rowOf } from './html.ts';
+import { drawingImage } from './drawing.ts';
+import { designCid, rowOf } from './html.ts';
 import { languageOf, type Language } from './language.ts';
 import { page, type Frame } from './page.ts';
 import { qrImage } from './qr.ts';
@@ -57,7 +59,7 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
   const { locale } = language;
   const texts = sender.texts[content.kind] ?? {};
   const wording = wordingOf(content, { texts, store, translate, locale });
-  const blocks = blocksOf(content, wording, { translate, locale });
+  const blocks = blocksOf(content, wording, { translate, locale, designOfStore: sender.design });
   const unsubscribeUrl = 'unsubscribeUrl' in content ? content.unsubscribeUrl : null;
   for (const block of blocks) if (block.block === 'button') assertLink(block.url);
   if (unsubscribeUrl !== null) assertLink(unsubscribeUrl);
@@ -65,7 +67,8 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
   const qr = content.kind === 'gift_card' ? qrImage(content.code, content.cardPage) : null;
   // A whole number of pixels per module, so that the edges of the modules are sharp.
   const image = qr && { cid: qrCid, size: qr.modules * Math.floor(qrSideMax / qr.modules) };
-  const title = plainOf(wording.subject);
+  // Amounts have spaces that do not break, which a header cannot keep.
+  const title = cleanLine(plainOf(wording.subject));
   const { preheader } = wording;
   return {
     kind: content.kind,
@@ -75,6 +78,9 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
     locale,
     images: [
       ...(sender.logo ? [logoImage(sender.logo)] : []),
+      ...blocks.flatMap((block) =>
+        block.block === 'card' && block.design ? [designImage(block.design, language)] : [],
+      ),
       ...(qr ? [{ cid: qrCid, filename: 'qr.png', contentType: 'image/png', content: qr.png } as const] : []),
     ],
     unsubscribeUrl,
@@ -86,6 +92,11 @@ const logoCid = 'logo@largesse.invalid';
 function logoImage({ type, content }: Logo): InlineImage {
   const filename = type === 'image/png' ? 'logo.png' : 'logo.jpg';
   return { cid: logoCid, filename, contentType: type, content };
+}
+
+function designImage(design: PicturedDesign, { direction }: Pick<Language, 'direction'>): InlineImage {
+  const content = drawingImage(design, direction === 'rtl');
+  return { cid: designCid, filename: 'gift.png', contentType: 'image/png', content };
 }
 
 /** The longest sides of a logo in CSS pixels. Its image can have more, for sharp screens. */

@@ -1,5 +1,6 @@
 /** The sender of a store's emails: name, addresses, language and appearance. */
 
+import type { CardDesign } from '../../domain/cards/design.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import { textsIn, type EmailText, type EmailTexts } from '../../domain/emails/wording.ts';
@@ -20,6 +21,8 @@ export type Sender = {
   readonly logoUrl: string | null;
   /** The colour of the card and the button; null: the default one. */
   readonly colour: Colour | null;
+  /** The design of cards without one of their own. */
+  readonly design: CardDesign;
   /** A BCP 47 tag such as `de-AT` or `pt-BR`, with the store's region if the settings have none, for the texts and the format of amounts and dates. */
   readonly locale: string;
   /** An image inside of the email; null: that of the URL. */
@@ -45,6 +48,7 @@ export function senderOf({ store, settings, texts, logo }: SenderParts, from: st
     replyTo: settings.replyTo,
     logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
+    design: settings.design,
     locale: localeIn(languageOf(settings.locale).locale, store),
     logo,
     texts: textsIn(texts, localePartsOf(settings.locale).language),

@@ -23,6 +23,9 @@ export function fontsFor(locale: string): string {
   }
 }
 
+/** For the words of a present. */
+export const serif = `Georgia,'Times New Roman',serif`;
+
 export const monospace = `ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','Courier New',monospace`;
 
 /** The light colours, for inline styles; the dark ones are in `rules`. */

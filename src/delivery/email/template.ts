@@ -4,6 +4,7 @@
  * `html.ts` and `text.ts` write the same blocks, so the two parts of an email say the same.
  */
 
+import { designOf, type CardDesign, type PicturedDesign } from '../../domain/cards/design.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type {
   BalanceReminderContent,
@@ -30,9 +31,17 @@ export type Block =
       readonly label: string;
       readonly amount: Isolated;
       readonly caption: string | null;
+      /** The picture; null: none, on the store's colour. */
+      readonly design: PicturedDesign | null;
     }
   /** The buyer's message, with its line breaks. */
-  | { readonly block: 'message'; readonly label: string; readonly message: string }
+  | {
+      readonly block: 'message';
+      readonly label: string;
+      readonly message: string;
+      /** Whether it is what the email is about: large, and followed by who wrote it. */
+      readonly signed: Fact | null;
+    }
   /** The code in groups, with its QR code. */
   | {
       readonly block: 'code';
@@ -57,40 +66,53 @@ function paragraph(text: string): Block {
 export function blocksOf(
   content: EmailContent,
   { heading, greeting, intro, closing }: Wording,
-  { translate, locale }: { readonly translate: Translate; readonly locale: string },
+  options: Options,
 ): readonly Block[] {
   return [
     { block: 'heading', text: heading },
     ...(greeting === null ? [] : [paragraph(greeting)]),
-    ...intro.map(paragraph),
-    ...detailsOf(content, translate, locale),
+    ...detailsOf(content, { ...options, intro: intro.map(paragraph) }),
     ...closing.map((text, index): Block => ({ block: 'closing', text, isFirst: index === 0 })),
   ];
 }
 
-/** The blocks of a content, in the language of `translate` and the formats of `locale`. */
-function detailsOf(content: EmailContent, translate: Translate, locale: string): readonly Block[] {
+type Options = {
+  readonly translate: Translate;
+  readonly locale: string;
+  /** The design of cards without one of their own. */
+  readonly designOfStore: CardDesign;
+};
+
+/** The blocks of a content and its first lines, in the language of `translate` and the formats of `locale`. */
+function detailsOf(
+  content: EmailContent,
+  options: Options & { readonly intro: readonly Block[] },
+): readonly Block[] {
+  const { intro, translate, locale } = options;
   switch (content.kind) {
     case 'gift_card':
-      return giftCard(content, translate, locale);
+      return giftCard(content, options);
     case 'receipt':
-      return receipt(content, translate, locale);
+      return [...intro, ...receipt(content, translate, locale)];
     case 'top_up':
-      return toppedUp(content, translate, locale);
+      return [...intro, ...toppedUp(content, translate, locale)];
     case 'expiry_reminder':
     case 'balance_reminder':
-      return reminder(content, translate, locale);
+      return [...intro, ...reminder(content, translate, locale)];
     case 'delivery_failed':
-      return deliveryFailed(content, translate, locale);
+      return [...intro, ...deliveryFailed(content, translate, locale)];
   }
 }
 
+/** The message comes first, and then the card: it is a present before it is money. */
 function giftCard(
-  { code, senderName, message, expiresOn, pageUrl, amount }: GiftCardContent,
-  translate: Translate,
-  locale: string,
+  { code, senderName, message, expiresOn, pageUrl, amount, design }: GiftCardContent,
+  { intro, translate, locale, designOfStore }: Options & { readonly intro: readonly Block[] },
 ): readonly Block[] {
+  const shown = designOf(design, designOfStore);
   return [
+    ...giftMessage(message, nameOf(senderName), translate),
+    ...intro,
     {
       block: 'card',
       title: translate('cardTitle'),
@@ -98,9 +120,9 @@ function giftCard(
       label: translate('valueLabel'),
       amount: formatAmount(amount, locale),
       caption: expiryOf(expiresOn, translate, locale),
+      design: shown === 'plain' ? null : shown,
     },
-    ...senderBlock(senderName, translate),
-    ...messageBlock(message, translate),
+    ...button(translate('openCard'), pageUrl),
     {
       block: 'code',
       label: translate('codeLabel'),
@@ -108,9 +130,16 @@ function giftCard(
       hint: translate('codeHint'),
       alt: translate('qrAlt'),
     },
-    ...button(translate('openCard'), pageUrl),
     { block: 'note', text: translate('codeIsMoney') },
   ];
+}
+
+/** The message of the sender; without one, a line with the sender. */
+function giftMessage(text: string | null, sender: Isolated | null, translate: Translate): readonly Block[] {
+  const message = cleanText(text ?? '');
+  const signed = sender && { label: translate('senderLabel'), value: sender };
+  if (message === '') return signed ? [{ block: 'facts', facts: [signed] }] : [];
+  return [{ block: 'message', label: translate('messageLabel'), message, signed }];
 }
 
 function receipt(content: ReceiptContent, translate: Translate, locale: string): readonly Block[] {
@@ -125,6 +154,7 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
       label: translate('valueLabel'),
       amount: formatAmount(content.amount, locale),
       caption: null,
+      design: null,
     },
     {
       block: 'facts',
@@ -156,6 +186,7 @@ function toppedUp(content: TopUpContent, translate: Translate, locale: string): 
       label: translate('balanceLabel'),
       amount: formatAmount(balance, locale),
       caption: expiryOf(expiresOn, translate, locale),
+      design: null,
     },
     {
       block: 'facts',
@@ -182,6 +213,7 @@ function reminder(
       label: translate('balanceLabel'),
       amount: formatAmount(amount, locale),
       caption: expiryOf(expiresOn, translate, locale),
+      design: null,
     },
     ...button(translate('checkBalance'), pageUrl),
     { block: 'note', text: translate('findCode') },
@@ -219,11 +251,6 @@ function addressOf(address: string): Isolated {
   return isolate(cleanLine(address), 'ltr');
 }
 
-function senderBlock(name: string | null, translate: Translate): readonly Block[] {
-  const facts = fact(translate('senderLabel'), nameOf(name), (value) => value);
-  return facts.length === 0 ? [] : [{ block: 'facts', facts }];
-}
-
 /** The recipient's name and address; null if neither is known. */
 function recipientOf(name: string | null, address: string | null): Isolated | null {
   const cleaned = cleanLine(name ?? '');
@@ -238,7 +265,9 @@ function fact<T>(label: string, value: T | null, format: (value: T) => Isolated)
 /** A message that is empty after cleaning is omitted. */
 function messageBlock(text: string | null, translate: Translate): readonly Block[] {
   const message = cleanText(text ?? '');
-  return message === '' ? [] : [{ block: 'message', label: translate('messageLabel'), message }];
+  return message === ''
+    ? []
+    : [{ block: 'message', label: translate('messageLabel'), message, signed: null }];
 }
 
 function button(text: string, url: string | null): readonly Block[] {

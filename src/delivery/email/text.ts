@@ -34,7 +34,10 @@ function linesOf(block: Block, text: (isolated: string) => string): string {
       ].join('\n');
     case 'message':
       // Every line is quoted, so a line of the buyer cannot look like the store's.
-      return `${text(block.label)}:\n${block.message.replaceAll(/^/gm, '> ')}`;
+      return [
+        `${text(block.label)}:\n${block.message.replaceAll(/^/gm, '> ')}`,
+        ...(block.signed ? [factLine(block.signed, text)] : []),
+      ].join('\n\n');
     case 'code':
       // On its own line the code keeps its order in right-to-left emails without invisible characters, which
       // would be copied with it.

@@ -73,6 +73,9 @@ const standardNames: Readonly<Record<EmailKind, Readonly<Record<StandardName, Te
   },
 };
 
+/** The names of texts that say who gives the card, in place of the others. */
+const namesWithSender = { subject: 'giftFromSubject', heading: 'giftFromHeading' } as const;
+
 /** Returns the person who is greeted: the buyer of receipts and failed emails, otherwise the recipient. */
 function greetedOf(kind: EmailKind): 'sender' | 'recipient' {
   return kind === 'receipt' || kind === 'delivery_failed' ? 'sender' : 'recipient';
@@ -84,7 +87,7 @@ function greetedOf(kind: EmailKind): 'sender' | 'recipient' {
  */
 export function standardTexts(kind: EmailKind, language: string): Readonly<Record<EmailTextPart, string>> {
   const { texts } = languageOf(language);
-  const { subject, heading, intro } = standardNames[kind];
+  const { subject, heading, intro } = namesOf(kind, kind === 'gift_card');
   const greeted = texts.greeting.replace('{name}', `{${greetedOf(kind)}}`);
   return {
     subject: texts[subject],
@@ -93,6 +96,11 @@ export function standardTexts(kind: EmailKind, language: string): Readonly<Recor
     intro: texts[intro].replace('{date}', '{expiry}').replace('{address}', '{recipient}'),
     closing: '',
   };
+}
+
+function namesOf(kind: EmailKind, hasSender: boolean): Readonly<Record<StandardName, TextName>> {
+  const names = standardNames[kind];
+  return kind === 'gift_card' && hasSender ? { ...names, ...namesWithSender } : names;
 }
 
 /** The values of the placeholders; null: the email does not have it. */
@@ -107,7 +115,7 @@ function valuesOf(
     amount: formatAmount(content.amount, locale),
     // Emails to the buyer name a recipient without a name by the address.
     recipient: name ?? (address === null ? null : isolate(cleanLine(address), 'ltr')),
-    sender: 'senderName' in content ? nameOf(content.senderName) : null,
+    sender: 'senderName' in content ? namedSender(content.senderName) : null,
     expiry: expiresOn === null ? null : formatDay(expiresOn, locale),
   };
 }
@@ -116,6 +124,26 @@ function valuesOf(
 export function nameOf(name: string | null): Isolated | null {
   const cleaned = cleanLine(name ?? '');
   return cleaned === '' ? null : isolate(cleaned);
+}
+
+/** Code points of a sender in a subject or a heading: more would hide what follows. */
+const senderLengthMax = 40;
+
+/** Mail clients make links of such texts, and read some as addresses. */
+const linkLike = /:\/\/|@|\bwww\.|[\p{L}\p{N}][\p{L}\p{N}-]\.\p{L}{2}/iu;
+
+/** The sender in a subject, heading or other wording. A name that could be a link or an address is left out. */
+function namedSender(name: string | null): Isolated | null {
+  const cleaned = cleanLine(name ?? '');
+  if (cleaned === '' || linkLike.test(cleaned)) return null;
+  const symbols = Array.from(cleaned);
+  if (symbols.length <= senderLengthMax) return isolate(cleaned);
+  return isolate(
+    `${symbols
+      .slice(0, senderLengthMax - 1)
+      .join('')
+      .trimEnd()}…`,
+  );
 }
 
 /** The placeholders that have a value. */
@@ -146,13 +174,14 @@ export function wordingOf(
     const text = clean(texts[part] ?? '');
     return text === '' ? undefined : insertValues(text, ofStore);
   };
-  const names = standardNames[kind];
+  const names = namesOf(kind, values.sender !== null);
   const greeted = values[greetedOf(kind)];
   const ofLanguage = known({
     amount: values.amount,
     date: values.expiry,
     address: values.recipient,
     name: greeted,
+    sender: values.sender,
   });
   const standard = (name: TextName): string => translate(name, ofLanguage);
   const intro = own('intro');

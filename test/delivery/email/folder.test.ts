@@ -22,7 +22,7 @@ test('the folder lists, reads and opens stored emails, newest first', async () =
     kind: 'gift_card',
     to: 'grace@example.com',
     from: 'hello@flowers.example',
-    subject: 'A gift card for you from Flowers',
+    subject: 'Ada sends you €50.00 to spend at Flowers',
     date: Date.UTC(2026, 0, 15, 9, 30),
     messageId: '<244212357349@flowers.example>',
   });

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { crc32, inflateSync } from 'node:zlib';
+import { cardDesigns, designColors, type PicturedDesign } from '../../../src/domain/cards/design.ts';
 import { legibilityOn } from '../../../src/delivery/email/colour.ts';
+import { drawingImage } from '../../../src/delivery/email/drawing.ts';
+import { designCid } from '../../../src/delivery/email/html.ts';
 import { languageOf, languages, localeOfParts, localePartsOf } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import en from '../../../src/delivery/email/locales/en.json' with { type: 'json' };
@@ -287,4 +291,78 @@ test('no color has text that is harder to read than on the worst gray', () => {
   assert.ok(worst > 4.1 && worst < 4.5, String(worst));
   const { foreground, hasEdge, colour } = legibilityOn(null);
   assert.deepEqual([foreground, hasEdge, colour], ['white', false, '#1f4d3f']);
+});
+
+test('a gift card with a design is a card with its texts on the ground, with and without its drawing', () => {
+  for (const locale of ['en', 'ar']) {
+    for (const design of cardDesigns) {
+      const content = contentWith('gift_card', { design });
+      const { html, images, text } = renderEmail(content, senderWith({ locale }));
+      const drawing = images.find(({ filename }) => filename === 'gift.png');
+      assert.equal(drawing !== undefined, design !== 'plain', design);
+      assert.equal(html.includes(`src="cid:${designCid}"`), design !== 'plain', design);
+      const shown = html.slice(html.indexOf('<h1'));
+      assert.ok(shown.indexOf('Happy birthday!') < shown.indexOf('50.00'), 'the message comes first');
+      assert.match(text, /> Happy birthday!\n\n[^\n]*Ada/);
+      if (design === 'plain') continue;
+      const { ground, ink } = designColors[design];
+      const [, card = ''] = html.split(`bgcolor="${ground}"`);
+      assert.match(card, new RegExp(`color:${ink}"[^]*50\\.00`));
+      assert.doesNotMatch(html.replaceAll(/<img[^>]*>/g, ''), new RegExp(designCid));
+    }
+  }
+});
+
+test('a card without a design of its own has that of the store, and only the gift card has one', () => {
+  for (const content of everyContent()) {
+    const { images, html } = renderEmail(content, senderWith({ design: 'winter' }));
+    assert.equal(
+      images.some(({ cid }) => cid === designCid),
+      content.kind === 'gift_card',
+      content.kind,
+    );
+    assert.equal(html.includes(designColors.winter.ground), content.kind === 'gift_card', content.kind);
+  }
+});
+
+/** The lines of a drawing, without its palette: the numbers of the colors. */
+function linesOf(file: Uint8Array): readonly (readonly number[])[] {
+  const bytes = Buffer.from(file);
+  const parts: Buffer[] = [];
+  for (let at = 8; at < bytes.length;) {
+    const length = bytes.readUInt32BE(at);
+    const body = bytes.subarray(at + 4, at + 8 + length);
+    assert.equal(bytes.readUInt32BE(at + 8 + length), crc32(body), 'the checksum of each part');
+    if (body.toString('latin1', 0, 4) === 'IDAT') parts.push(body.subarray(4));
+    at += 12 + length;
+  }
+  const width = bytes.readUInt32BE(16);
+  const pixels = inflateSync(Buffer.concat(parts));
+  assert.equal(pixels.length, (width + 1) * bytes.readUInt32BE(20));
+  return Array.from({ length: bytes.readUInt32BE(20) }, (_, line) => [
+    ...pixels.subarray(line * (width + 1) + 1, (line + 1) * (width + 1)),
+  ]);
+}
+
+test('the drawings of emails have the ground of their designs, and are mirrored for right-to-left languages', () => {
+  let size = 0;
+  for (const [design, { ground }] of Object.entries(designColors)) {
+    const name = design as PicturedDesign;
+    const file = Buffer.from(drawingImage(name, false));
+    size += file.length;
+    const palette = file.subarray(file.indexOf('PLTE') + 4);
+    const lines = linesOf(file);
+    const colorAt = (index: number): string => `#${palette.toString('hex', 3 * index, 3 * index + 3)}`;
+    const edge = lines.map(([first = 0]) => colorAt(first));
+    assert.ok(
+      edge.filter((color) => color === ground).length > lines.length / 2,
+      `${design}: ${edge.join()}`,
+    );
+    assert.deepEqual(
+      linesOf(drawingImage(name, true)),
+      lines.map((line) => line.toReversed()),
+      design,
+    );
+  }
+  assert.ok(size < 100_000, String(size));
 });

@@ -23,6 +23,7 @@ export function senderWith(changes: Partial<Sender> = {}): Sender {
     replyTo: 'help@flowers.example',
     logoUrl: null,
     colour: null,
+    design: 'plain',
     locale: 'en',
     texts: {},
     logo: null,
@@ -38,6 +39,7 @@ export type Details = {
   readonly pageUrl?: string | null;
   readonly senderName?: string | null;
   readonly recipientName?: string | null;
+  readonly design?: string | null;
 };
 
 export function contentWith(kind: EmailKind, details: Details = {}): EmailContent {
@@ -48,13 +50,25 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
     pageUrl = 'https://flowers.example/gift-card',
     senderName = 'Ada',
     recipientName = 'Grace',
+    design = null,
   } = details;
   const lastCharacters = 'vkhh';
   const expiresOn = '2031-12-31';
   const unsubscribeUrl = 'https://flowers.example/unsubscribe?token=abc';
   switch (kind) {
     case 'gift_card':
-      return { kind, code, senderName, recipientName, amount, message, expiresOn, pageUrl, cardPage: null };
+      return {
+        kind,
+        code,
+        senderName,
+        recipientName,
+        amount,
+        design,
+        message,
+        expiresOn,
+        pageUrl,
+        cardPage: null,
+      };
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: 'Market Street', orderId: 1017 };
       return {
