@@ -1,5 +1,6 @@
 /** Issue many gift cards with one request. */
 
+import { csvOfTable } from '../service/csv-parts.ts';
 import Type from 'typebox';
 import { limits } from '../platform/limits.ts';
 import {
@@ -314,7 +315,7 @@ export const listBatchCards: Operation<'listBatchCards'> = {
       // An unknown batch is rejected here, while an error response is possible.
       const { id } = await storage.read(() => lists.showBatch(key));
       const place = { ctx, storage: readsOf(requestContext) };
-      const parts = () => batchExport(place, key, { from, withCodes });
+      const parts = () => csvOfTable(batchExport(place, key, { from, withCodes }));
       return csvOfPlaces(requestContext, { name: `batch-${id}.csv`, parts });
     }
     const page = { from, limit, withCodes };

@@ -1,7 +1,7 @@
 /** An operation that returns a report: an object with rows as JSON, or the rows as CSV. */
 
 import Type, { type Static, type TObject } from 'typebox';
-import { csvOf, type CsvRow } from '../domain/csv.ts';
+import { csvOf } from '../domain/csv.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
@@ -13,6 +13,7 @@ import {
   type ReportMoment,
 } from '../domain/books/report-days.ts';
 import type { Store } from '../domain/stores/store.ts';
+import type { ExportRow } from '../domain/export-table.ts';
 import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { SumsSource } from '../service/books/report-sums.ts';
 import { reportColumns, reportFile, type ReportFile, type ReportName } from '../service/books/report-file.ts';
@@ -111,7 +112,7 @@ export function report<const Id extends string, const P extends string, S extend
     readonly schema: S;
     readonly example: NoInfer<Static<S>>;
     readonly responseDescription: string;
-    readonly exampleRow: CsvRow;
+    readonly exampleRow: ExportRow;
     readonly run: (source: SumsSource, query: Values<Q>) => Promise<ReportResult<S>>;
   },
 ): Operation<Id> {

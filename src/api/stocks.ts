@@ -1,5 +1,6 @@
 /** Stocks of printed codes, which become gift cards when they are activated. */
 
+import { csvOfTable } from '../service/csv-parts.ts';
 import Type from 'typebox';
 import { parseNewCode, codePattern } from '../domain/cards/code.ts';
 import { orNull } from '../domain/cards/new-card.ts';
@@ -346,7 +347,7 @@ export const listStockCodes: Operation<'listStockCodes'> = {
         : await storage.write(() => codesOf.recordStockCodesRead(ctx, key, { actor }));
     if (isCsv) {
       const place = { ctx, storage: readsOf(requestContext) };
-      const parts = () => codesOf.stockExport(place, stock, { from });
+      const parts = () => csvOfTable(codesOf.stockExport(place, stock, { from }));
       return csvOfPlaces(requestContext, { name: `stock-${stock.id}.csv`, parts });
     }
     const page = { from, limit };

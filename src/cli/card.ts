@@ -1,5 +1,6 @@
 /** `largesse card issue|suspend|resume|import|export` */
 
+import { csvOfTable } from '../service/csv-parts.ts';
 import type { Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
@@ -70,7 +71,7 @@ export function addCardCommands(root: Command): void {
     .action(async ({ store: domain, output }: { readonly store?: string; readonly output?: string }) => {
       await using database = await openStore(domain);
       const { ctx, storage, store } = database;
-      await writeText(cardExport({ ctx, storage }, store, filterOf({}, null)), output);
+      await writeText(csvOfTable(cardExport({ ctx, storage }, store, filterOf({}, null))), output);
     });
 }
 

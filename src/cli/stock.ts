@@ -1,5 +1,6 @@
 /** `largesse stock create|list|void|codes` */
 
+import { csvOfTable } from '../service/csv-parts.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -133,7 +134,7 @@ async function printCodes(
   const { ctx, storage, store } = database;
   const key = { storeId: store.id, stockId };
   const found = await storage.write(() => recordStockCodesRead(ctx, key, by));
-  await writeText(stockExport({ ctx, storage }, found.stock, { from: 0 }), output);
+  await writeText(csvOfTable(stockExport({ ctx, storage }, found.stock, { from: 0 })), output);
 }
 
 function addCreateCommand(stock: Command): void {

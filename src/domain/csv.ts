@@ -1,6 +1,13 @@
 /** Tables as CSV (RFC 4180) that spreadsheets do not execute. */
 
 import type { DecimalSign } from './money/written-amount.ts';
+import {
+  localTimeOf,
+  type ShownColumn,
+  type ShownTable,
+  type ExportCell,
+  type ExportRow,
+} from './export-table.ts';
 
 /**
  * Characters before a formula that spreadsheets skip, and the formula's first one. An apostrophe is one of the former, so
@@ -17,11 +24,6 @@ const decimalNumber = /^-?\d+(?:\.\d+)?$/;
 
 /** The separator of cells and the form of numbers in the spreadsheets of a language. */
 export type CsvDialect = { readonly separator: ',' | ';'; readonly decimalSign: DecimalSign };
-
-/** A number with a point, such as `-25.00`. */
-type Decimal = { readonly decimal: string };
-
-type Cell = string | number | Decimal | null;
 
 /**
  * Texts without a formula that spreadsheets change: long numbers, leading zeros, exponents, truth values, and
@@ -45,7 +47,7 @@ function isChanged(text: string): boolean {
  * change get one as well.
  */
 function cellOf(
-  value: Cell,
+  value: ExportCell,
   {
     place,
     dialect,
@@ -73,9 +75,10 @@ export function textOfCell(cell: string): string {
   return text.replaceAll(escaped, '$1');
 }
 
-export type CsvRow = Readonly<Record<string, Cell>>;
+/** A file of a dialect begins with a byte order mark, from which spreadsheets know its encoding. */
+const byteOrderMark = '\uFEFF';
 
-function linesOf(lines: readonly (readonly Cell[])[], dialect: CsvDialect | undefined): string {
+function linesOf(lines: readonly (readonly ExportCell[])[], dialect: CsvDialect | undefined): string {
   const separator = dialect?.separator ?? ',';
   return lines
     .map((line) => `${line.map((cell, place) => cellOf(cell, { place, dialect })).join(separator)}\r\n`)
@@ -83,18 +86,43 @@ function linesOf(lines: readonly (readonly Cell[])[], dialect: CsvDialect | unde
 }
 
 /** The rows of a table, in the order of the columns. @param dialect absent: commas and points. */
-export function csvRowsOf(columns: readonly string[], rows: readonly CsvRow[], dialect?: CsvDialect): string {
+export function csvRowsOf(
+  columns: readonly string[],
+  rows: readonly ExportRow[],
+  dialect?: CsvDialect,
+): string {
   return linesOf(
     rows.map((row) => columns.map((column) => row[column] ?? null)),
     dialect,
   );
 }
 
-/** A file of a dialect begins with a byte order mark, from which spreadsheets know its encoding. */
-const byteOrderMark = '\uFEFF';
+/** The first line of a file for people: the headings of the columns. */
+export function csvHeadForPeople({ columns }: Pick<ShownTable, 'columns'>, dialect: CsvDialect): string {
+  return `${byteOrderMark}${linesOf([columns.map(({ heading }) => heading)], dialect)}`;
+}
+
+/**
+ * Rows of a file for people: instants are in the time zone of the store. Days stay `YYYY-MM-DD`, which spreadsheets read as
+ * days in every language.
+ */
+export function csvRowsForPeople(
+  { columns, timeZone }: Pick<ShownTable, 'columns' | 'timeZone'>,
+  rows: readonly ExportRow[],
+  dialect: CsvDialect,
+): string {
+  const cellIn = (row: ExportRow, { name, kind }: ShownColumn): ExportCell => {
+    const value = row[name] ?? null;
+    return kind === 'time' && typeof value === 'string' ? localTimeOf(value, timeZone) : value;
+  };
+  return linesOf(
+    rows.map((row) => columns.map((column) => cellIn(row, column))),
+    dialect,
+  );
+}
 
 /** A table with a header, in the order of the columns. @param dialect absent: commas and points. */
-export function csvOf(columns: readonly string[], rows: readonly CsvRow[], dialect?: CsvDialect): string {
+export function csvOf(columns: readonly string[], rows: readonly ExportRow[], dialect?: CsvDialect): string {
   return `${dialect ? byteOrderMark : ''}${linesOf([columns], dialect)}${csvRowsOf(columns, rows, dialect)}`;
 }
 

@@ -111,7 +111,7 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
   });
   const codes = await download(page, 'Codes as CSV');
   assert.deepEqual(
-    codes.slice(8, 10).map((row) => [row['line'], row['recipient_name'], row['initial_value']]),
+    codes.slice(8, 10).map((row) => [row['Line'], row['Recipient’s name'], row['Amount sold']]),
     [
       ['10', 'Jürgen Groß', '1000.00'],
       ['11', 'Grace', '40.00'],
@@ -119,7 +119,7 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
   );
   assert.equal(codes.length, cards);
   assert.equal(
-    new Set(codes.map(({ code }) => code).filter(Boolean)).size,
+    new Set(codes.map(({ Code: code }) => code).filter(Boolean)).size,
     cards - 1,
     'without the emailed one',
   );
@@ -163,18 +163,21 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
   const journal = await download(books.page, 'CSV');
   const cents = (amount = ''): number => Math.round(Number(amount || '0') * 100);
   const sum = (column: string): number => journal.reduce((all, row) => all + cents(row[column]), 0);
-  assert.equal(sum('debit'), Number(total) * 100);
-  assert.equal(sum('debit') - sum('credit'), 0);
+  assert.equal(sum('Debit'), Number(total) * 100);
+  assert.equal(sum('Debit') - sum('Credit'), 0);
   // A German spreadsheet finds decimal commas.
   await books.page.setExtraHTTPHeaders({ 'accept-language': 'de' });
   await books.page.reload();
-  const german = await books.page.$eval('a[download]', async ({ href }) => await (await fetch(href)).text());
+  const german = await books.page.$eval(
+    'a[download][href*=".csv"]',
+    async ({ href }) => await (await fetch(href)).text(),
+  );
   const inGerman = parse<Record<string, string>>(german, { columns: true, bom: true, delimiter: ';' });
   assert.deepEqual(
-    inGerman.map((row) => [row['debit'], row['credit']]),
-    journal.map((row) => [row['debit']?.replace('.', ','), row['credit']?.replace('.', ',')]),
+    inGerman.map((row) => [row['Soll'], row['Haben']]),
+    journal.map((row) => [row['Debit']?.replace('.', ','), row['Credit']?.replace('.', ',')]),
   );
-  assert.ok(inGerman.some((row) => /^\d+,\d\d$/.test(row['debit'] ?? '')));
+  assert.ok(inGerman.some((row) => /^\d+,\d\d$/.test(row['Soll'] ?? '')));
   await books.page.setExtraHTTPHeaders({ 'accept-language': 'en' });
 
   // On a phone, a day is one line, and stays in place while the amounts scroll.

@@ -341,7 +341,7 @@ const paths: Readonly<Record<string, Path>> = {
 
 /** Routes that lead on. */
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
-const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
+const reportFiles = consoleRoutes.filter(({ path }) => /\.(?:csv|xlsx)$/.test(path)).map(({ path }) => path);
 /** Routes that send something else than a page. */
 const streams = new Set([
   '/live',

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readTableFile } from '../../src/service/batches/table-file.ts';
 import type { Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
@@ -71,7 +72,7 @@ test('equal cards are issued once, and their codes can be read for a day', async
 
   const file = await manager.post(`${at}/codes.csv`);
   assert.equal(file.headers.get('cache-control'), 'no-store');
-  assert.match(file.text, /^line,recipient_name,code,/);
+  assert.match(file.text, /^Line,Recipient’s name,Code,Amount sold,/);
   const codes = file.text.split('\r\n').slice(1, -1).map((line) => (line.split(',')[2] ?? '').replace(/^'/, '')); // prettier-ignore
   assert.equal(new Set(codes).size, 3);
   const { json } = await shop.ask('POST /gift_card/lookup', { json: { code: codes[0] } });
@@ -203,6 +204,10 @@ test('a file of a German spreadsheet is issued without its bad lines, under its 
   assert.equal(head, 'Zeile;Betrag;Empfänger;E-Mail;Gültig bis;Fehler');
   assert.match(first ?? '', /^3;"25,0O";Karl;karl@example\.com;;/);
   assert.match(second ?? '', /^6;"10,00";'=1\+1;x@@y;;/);
+  const workbook = await upload(manager, withFields(values, {}), `${path}/lines.xlsx`);
+  const fromWorkbook = await readTableFile(workbook.bytes ?? assert.fail(), { decimalSign: ',' });
+  assert.match(fromWorkbook.text, /^Zeile\tBetrag\tEmpfänger\t[^\t]+\tGültig bis\tFehler\n3\t/);
+  assert.match(fromWorkbook.text, /\n6\t"?10,00"?\t=1\+1\tx@@y\t/);
   // The file of the lines is read again, when they are repaired.
   const repaired = `${head}\r\n${(first ?? '').replace('25,0O', '25,00')}\r\n`;
   const again = await upload(manager, fileForm('lines.csv', repaired));

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { readTableFile } from '../../src/service/batches/table-file.ts';
 import type { Browser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
@@ -251,7 +252,7 @@ test('the export has the cards of the filters, without codes, and spreadsheets d
       /^attachment; filename="gift-cards-\d{4}-\d\d-\d\d\.csv"$/,
     );
     const [head = [], ...rows] = cellsOf(response.text);
-    assert.equal(head[0], 'id');
+    assert.equal(head[0], 'Id');
     assert.deepEqual(
       // A long number has an apostrophe, or a spreadsheet would round it.
       rows.map(([each = '']) => Number(each.replace(/^'/, ''))),
@@ -263,10 +264,15 @@ test('the export has the cards of the filters, without codes, and spreadsheets d
     for (const cell of rows.flat()) assert.doesNotMatch(cell, /(?:^|[;\t\r\n])(?:[=+@]|-(?!\d))/);
     const own = rows.find(([each]) => each === String(id));
     if (own) {
-      assert.equal(own[head.indexOf('note')], `'${formula.note.replace(';=', ";'=")}`);
-      assert.equal(own[head.indexOf('tags')], '-2, exported'.replace(/^/, "'"));
+      assert.equal(own[head.indexOf('Note')], `'${formula.note.replace(';=', ";'=")}`);
+      assert.equal(own[head.indexOf('Tags')], '-2, exported'.replace(/^/, "'"));
     }
   }
+  const { bytes = assert.fail(), headers } = await owner.post('/cards/export', { format: 'xlsx' });
+  assert.match(headers.get('content-disposition') ?? '', /gift-cards-\d{4}-\d\d-\d\d\.xlsx"$/);
+  const workbook = await readTableFile(bytes, { decimalSign: '.' });
+  assert.match(workbook.text, /^Id\tLast characters\tState\tEmail\tCurrency\tAmount sold\t/);
+  assert.match(workbook.text, /\tActive\t/);
   const page = await owner.get('/cards/export?state=active&note=counter');
   assert.match(page.text, /<input type="hidden" name="note" value="counter">/);
   const { text } = await owner.get('/audit');

@@ -2,14 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import en from '../../src/console/locales/en.json' with { type: 'json' };
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { roles, type Role } from '../../src/domain/staff/staff.ts';
 import { journalFormats } from '../../src/service/books/journal-file.ts';
+import { readTableFile } from '../../src/service/batches/table-file.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { seeded } from '../support/seeded.ts';
+
 import { startService, type TestService } from '../support/service.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
@@ -188,14 +192,62 @@ test('the figures of the pages and the CSV files are those of the API, on random
   await assertChart(shop, accountant, what);
 });
 
+type WordsOf = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+type Rows = readonly (readonly string[])[];
+
+/** The rows of a file, as texts. @param report that of the file, if it is the API's: headings and words replace its names. */
+function rowsForPeople(text: string, report?: { readonly name: string; readonly query: string }): Rows {
+  const [names = [], ...rows] = parse(text.replaceAll("'", ''), { relaxColumnCount: true });
+  if (report === undefined) return [names, ...rows];
+  const { reports: words, tables } = en;
+  const by = new URLSearchParams(report.query).get('by') as keyof typeof words.groups | null;
+  const headings: Readonly<Record<string, string>> = {
+    ...tables.headings,
+    ...(report.name === 'aging' && { issued: words.columns.issuedIn }),
+    ...(by !== null && { group: words.groups[by] }),
+  };
+  const values: WordsOf = {
+    kind: words.kinds,
+    account: words.accounts,
+    vat_kind: tables.vatKinds,
+    vat_due: tables.vatDue,
+  };
+  const written = rows.map((row) => row.map((cell, place) => values[names[place] ?? '']?.[cell] ?? cell));
+  return withoutNames([names.map((each) => headings[each] ?? each), ...written], report.query);
+}
+
+/** Rows of people without the names, which the API does not have. */
+function withoutNames(rows: Rows, query: string): Rows {
+  if (!query.includes('by=actor')) return rows;
+  for (const [name] of rows.slice(1)) assert.notEqual(name, '');
+  return rows.map(([name = '', ...row], place) => [place === 0 ? name : '', ...row]);
+}
+
+/** A row of a workbook: numbers have no final zeros, and months are their first days. */
+function comparable(row: readonly string[]): readonly string[] {
+  const cells = row.map((cell) =>
+    /^-?\d+\.\d+$/.test(cell) ? String(Number(cell)) : cell.replace(/^(\d{4}-\d\d)-01$/, '$1'),
+  );
+  return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
+}
+
 async function assertFile(shop: Shop, browser: Browser, path: string, what: string): Promise<void> {
   const [name = '', query = ''] = path.split('?');
   const file = await browser.get(`/books/${name}.csv?${query}`);
   const expected = await shop.ask(`GET /reports/${path}&format=csv`);
   assert.equal(expected.status, 200, expected.text);
-  assert.equal(file.text, expected.text, `${path} ${what}`);
+  const rows = rowsForPeople(expected.text, { name, query });
+  assert.deepEqual(withoutNames(rowsForPeople(file.text), query), rows, `${path} ${what}`);
   for (const header of ['content-type', 'content-disposition', 'cache-control'])
     assert.equal(file.headers.get(header), expected.headers.get(header), `${path}: ${header}`);
+  const workbook = await browser.get(`/books/${name}.xlsx?${query}`);
+  assert.equal(workbook.status, 200);
+  assert.match(workbook.headers.get('content-type') ?? '', /spreadsheetml\.sheet$/);
+  assert.match(workbook.headers.get('content-disposition') ?? '', /^attachment; filename="[\w-]+\.xlsx"$/);
+  const { text } = await readTableFile(workbook.bytes ?? assert.fail('no bytes'), { decimalSign: '.' });
+  const read = withoutNames(rowsForPeople(text.replaceAll('\t', ',')), query);
+  assert.deepEqual(read.map(comparable), rows.map(comparable), `${path} ${what}`);
 }
 
 async function assertDay(shop: Shop, browser: Browser, day: string, what: string): Promise<void> {
@@ -523,7 +575,7 @@ test('the journal has files for accounting programs, or says what they need', as
 
 test('owners, managers and accountants have the reports, and cashiers do not', async () => {
   const paths = consoleRoutes.map(({ path }) => path).filter((path) => path.startsWith('/books/'));
-  assert.equal(paths.length, 2 * reports.length + journalFormats.length);
+  assert.equal(paths.length, 3 * reports.length + journalFormats.length);
   const [manager, cashier] = [await signIn('manager'), await signIn('cashier')];
   for (const path of paths) {
     // A file for a program needs more settings than a report.

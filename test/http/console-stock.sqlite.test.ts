@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readTableFile } from '../../src/service/batches/table-file.ts';
 import { joinAs } from '../support/counter.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
@@ -88,6 +89,10 @@ test('managers print cards as stock, download their codes for a day, and void wh
   assert.equal(file.headers.get('cache-control'), 'no-store');
   const codes = codesIn(file.text);
   assert.equal(new Set(codes).size, 3);
+  const workbook = await manager.post(`${at}/codes.xlsx`);
+  const { text, sheet } = await readTableFile(workbook.bytes ?? assert.fail(), { decimalSign: '.' });
+  assert.equal(sheet, 'Counter');
+  assert.match(text, new RegExp(`^Number\tCode\tValue\tLowest value.*\n1\t${codes[0]}\t\t10\t500\tEUR\n`));
   const sold = await shop.ask('POST /gift_card', {
     json: { code: codes[0], initial_value: '25.00', stock: 'required' },
   });

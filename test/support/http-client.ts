@@ -4,12 +4,14 @@
  */
 
 import { Agent, request as openRequest, type IncomingMessage } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
+import { buffer as readBuffer } from 'node:stream/consumers';
 
 export type TestResponse = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** Absent: the response did not come from `send`. */
+  readonly bytes?: Uint8Array;
   /** The body parsed as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 };
@@ -46,9 +48,13 @@ export async function send(
   const received = new Headers();
   for (const [name, values] of Object.entries(response.headersDistinct))
     for (const value of values ?? []) received.append(name, value);
-  const text = await readText(response);
-  return { status: response.statusCode ?? 0, headers: received, text, json: parse(text) };
+  const content = await readBuffer(response);
+  const text = decoder.decode(content);
+  return { status: response.statusCode ?? 0, headers: received, text, bytes: content, json: parse(text) };
 }
+
+/** Without a byte order mark. */
+const decoder = new TextDecoder();
 
 function parse(text: string): unknown {
   try {

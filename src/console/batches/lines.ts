@@ -18,7 +18,8 @@ import {
 import { columnsButton, stepsOf } from './steps.ts';
 import { alert, hidden, inputField } from '../kit/form.ts';
 import { csvDialectOf } from '../kit/format.ts';
-import type { ConsoleResponse } from '../kit/route.ts';
+import type { ConsoleResponse, FileResponse } from '../kit/route.ts';
+import { fileTypes, partsOfRows, tableFile, type TableFormat } from '../kit/table-file.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
 
@@ -128,7 +129,8 @@ export function rejectedLinesPage(
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
   const table = cellsOfLines(values.rows, new Set(byLine.keys()), readColumnsOf(values));
   const rows = new Map(table.rows.map(({ line, cells }) => [line, cells]));
-  const download = markup`<button class="button" formaction="${page.basePath}/cards/batches/lines.csv">${text.download}</button>`;
+  const path = `${page.basePath}/cards/batches/lines`;
+  const download = markup`<button class="button" formaction="${path}.xlsx">${text.downloadExcel}</button><button class="button" formaction="${path}.csv">${text.download}</button>`;
   const format = new Intl.NumberFormat(page.language);
   const shown =
     errorCount > read.errors.length
@@ -235,7 +237,11 @@ export function repeatedLinesPage(
 }
 
 /** The file of the lines with errors: their cells, their places in the file, and what is wrong. */
-export async function badLinesFile(page: Page, values: BatchValues): Promise<ConsoleResponse | undefined> {
+export async function badLinesFile(
+  page: Page,
+  values: BatchValues,
+  format: TableFormat,
+): Promise<ConsoleResponse | undefined> {
   const read = await readBatch(page, values);
   if (read.kind !== 'lines' || read.badLines.length === 0) return undefined;
   const { errors: text } = page.text.batches;
@@ -254,13 +260,28 @@ export async function badLinesFile(page: Page, values: BatchValues): Promise<Con
     const column = columns[place - 1];
     return place === 0 || column === 'initial_value' || column === 'expires_on' || column === 'send_on';
   };
-  const csv = csvOfLines(
-    [[text.line, ...headings, text.error], ...lines],
-    csvDialectOf(page.language),
-    isNumber,
-  );
-  const file = { name: 'lines.csv', type: 'text/csv; charset=utf-8; header=present' };
-  return { status: 200, file: { ...file, parts: partsOf(csv) } };
+  const heads = [text.line, ...headings, text.error];
+  // As they are written in the file, which a spreadsheet reads as numbers and days.
+  if (format === 'csv') return csvFile(csvOfLines([heads, ...lines], csvDialectOf(page.language), isNumber));
+  return { status: 200, file: linesWorkbook(page, heads, lines) };
+}
+
+function csvFile(csv: string): ConsoleResponse {
+  return { status: 200, file: { name: 'lines.csv', type: fileTypes.csv, parts: partsOf(csv) } };
+}
+
+/** A workbook whose cells are texts, as they were written. */
+function linesWorkbook(
+  page: Page,
+  headings: readonly string[],
+  lines: readonly (readonly string[])[],
+): FileResponse['file'] {
+  const columns = headings.map((heading, place) => ({ name: String(place), heading, kind: 'text' as const }));
+  const parts = partsOfRows(lines, (cells) => Object.fromEntries(cells.entries()));
+  const { language, store } = page;
+  const title = page.text.batches.repair.title;
+  const shown = { format: 'xlsx', language, name: 'lines', title } as const;
+  return tableFile({ columns, parts, timeZone: store.timeZone }, shown);
 }
 
 async function* partsOf(text: string): AsyncGenerator<string, void> {

@@ -16,12 +16,13 @@ import { actorName, listActors } from '../kit/actors.ts';
 import { type batchTexts, lineErrorText } from './form.ts';
 import { newBatchRoutes } from './new.ts';
 import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
-import { csvDialectOf, figure } from '../kit/format.ts';
+import { figure } from '../kit/format.ts';
 import { placeIn, storedIdIn } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { newerOlder, runTag } from '../kit/parts.ts';
 import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
+import { codesForm, shownTable, tableFile, tableFormats, type TableFormat } from '../kit/table-file.ts';
 import { catalogue, fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 
@@ -122,13 +123,13 @@ function codesUntil({ ctx }: ConsoleServices, { state, codesUntil: until }: Batc
 function codesPanel(page: Page, batch: Batch): Markup {
   const { batch: text } = page.text.batches;
   const until = codesUntil(page.services, batch);
-  const path = `${page.basePath}/cards/batches/${batch.id}`;
+  const path = `/cards/batches/${batch.id}`;
   const heading = markup`<h2>${text.codes}</h2>`;
   if (until === null)
     return markup`<section class="panel stack">${heading}<p class="soft">${codesMissing(batch, text)}</p></section>`;
   return markup`<section class="panel stack">${heading}<p class="soft">${fill(text.codesHint, { time: page.time(until) })}</p>
-<form method="post" action="${path}/codes.csv" data-repeatable><button class="button">${text.csv}</button></form>
-<p><a class="button" href="${path}/print">${text.print}</a></p></section>`;
+${codesForm(page.url(path), page.language)}
+<p>${page.link(`${path}/print`, text.print)}</p></section>`;
 }
 
 /** Records that a person reads the codes. @throws Fault `not-found` if they cannot be read. */
@@ -139,12 +140,14 @@ async function readCodes(page: Page): Promise<Batch> {
   return batch;
 }
 
-async function csvFile(page: Page): Promise<ConsoleResponse> {
+async function codesFile(page: Page, format: TableFormat): Promise<ConsoleResponse> {
   const batch = await readCodes(page);
   const place = { ctx: page.ctx, storage: longReads(page.services) };
-  const parts = batchSpreadsheet(place, batchKeyOf(batch), csvDialectOf(page.language));
-  const name = `gift-cards-${batch.id}.csv`;
-  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+  const { language, store } = page;
+  const cards = batchSpreadsheet(place, batchKeyOf(batch));
+  const table = shownTable(cards, { language, timeZone: store.timeZone });
+  const title = batch.name ?? page.text.batches.unnamed;
+  return { status: 200, file: tableFile(table, { format, language, name: `gift-cards-${batch.id}`, title }) };
 }
 
 /** The sheets of the cards that are not emailed. */
@@ -177,6 +180,10 @@ export const batchRoutes: readonly StaffRoute[] = [
   get('/cards/batches', 'issueBatches', listPage),
   ...newBatchRoutes,
   get('/cards/batches/:id', 'issueBatches', batchPage),
-  post('/cards/batches/:id/codes.csv', { sensitive: 'issueBatches' }, csvFile),
+  ...tableFormats.map((format) =>
+    post(`/cards/batches/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) =>
+      codesFile(page, format),
+    ),
+  ),
   get('/cards/batches/:id/print', { sensitive: 'issueBatches' }, printPage),
 ];

@@ -52,6 +52,7 @@ import {
 } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
+import { tableFormats, type TableFormat } from '../kit/table-file.ts';
 
 const shownCards = 5;
 
@@ -249,9 +250,9 @@ async function check(page: Page): Promise<ConsoleResponse> {
   return previewPage(page, { values, found, earlier: await findEarlier(page, values) });
 }
 
-async function downloadLines(page: Page): Promise<ConsoleResponse> {
+async function downloadLines(page: Page, format: TableFormat): Promise<ConsoleResponse> {
   const values = repairedValues(page, batchValues(page));
-  const file = await badLinesFile(page, values);
+  const file = await badLinesFile(page, values, format);
   return file ?? (await formPage(page, { values }));
 }
 
@@ -337,6 +338,11 @@ const formBytesMax = 2 * batchFileBytesMax;
 export const newBatchRoutes: readonly StaffRoute[] = [
   get('/cards/batches/new', 'issueBatches', (page) => formPage(page, { values: batchValues(page) })),
   post('/cards/batches/new', 'issueBatches', check, { formBytesMax, acceptsFile: true }),
-  post('/cards/batches/lines.csv', 'issueBatches', downloadLines, { formBytesMax, acceptsFile: true }),
+  ...tableFormats.map((format) =>
+    post(`/cards/batches/lines.${format}`, 'issueBatches', (page) => downloadLines(page, format), {
+      formBytesMax,
+      acceptsFile: true,
+    }),
+  ),
   post('/cards/batches/issue', 'issueBatches', confirm, { formBytesMax, acceptsFile: true }),
 ];

@@ -1,7 +1,8 @@
-/** The export of cards as CSV, without codes. */
+/** The export of cards as a table, without codes. */
 
 import { Fault } from '../../domain/fault.ts';
 import { dayOf } from '../../domain/day.ts';
+import type { ExportRow } from '../../domain/export-table.ts';
 import { markup } from '../../platform/markup.ts';
 import { cardExport } from '../../service/cards/export.ts';
 import { customerIdOf, filterOf, limitedFilter } from '../../service/cards/filter.ts';
@@ -10,12 +11,13 @@ import type { Storage } from '../../storage/storage.ts';
 import { filterText } from './parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './query.ts';
 import { hidden } from '../kit/form.ts';
-import { csvDialectOf } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { shellPage } from '../kit/page.ts';
 import { listPlaces } from '../kit/places.ts';
+import { shownTable, tableFile, wordOf } from '../kit/table-file.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
+import { catalogue, type PageLanguage } from '../kit/texts.ts';
 
 /** Exports that run at the same time, from the request to the last part. Each reads until its end. */
 const runningMax = 2;
@@ -50,7 +52,7 @@ async function exportPage(page: Page): Promise<ConsoleResponse> {
   const sent = [...query.sent].map(([name, value]) => hidden(name, value));
   const body = markup`<section class="panel stack" aria-label="${text.exportTitle}">${which}
 <p class="soft">${text.exportText}</p>
-<form method="post" action="${page.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
+<form method="post" action="${page.basePath}/cards/export" data-repeatable>${sent}<div class="row"><button class="button first" name="format" value="xlsx">${text.downloadExcel}</button><button class="button" name="format" value="csv">${text.download}</button></div></form></section>`;
   const shown = shellPage(page.services, page.request, { title: text.exportTitle, path: '/cards', body });
   return { status: 200, body: shown };
 }
@@ -75,26 +77,37 @@ async function exportOf(
   const filters = filterNames.filter((each) => each !== 'state' && query.sent.has(each));
   const exported = { state: query.filters.state, filters };
   await page.write(() => recordCardExport(page.ctx, page.by, exported));
-  const name = `gift-cards-${dayOf(page.ctx.clock.now(), page.store.timeZone)}.csv`;
-  const parts = ending(
-    cardExport(
-      { ctx: page.ctx, storage: longReads(page.services) },
-      page.store,
-      filter,
-      csvDialectOf(page.language),
-    ),
-    end,
+  const { language, store } = page;
+  const cards = cardExport({ ctx: page.ctx, storage: longReads(page.services) }, store, filter);
+  const { parts, ...file } = tableFile(
+    shownTable(cards, { language, timeZone: store.timeZone, toRow: (row) => shownRow(row, language) }),
+    {
+      format: page.typed('format') === 'xlsx' ? 'xlsx' : 'csv',
+      language,
+      name: `gift-cards-${dayOf(page.ctx.clock.now(), store.timeZone)}`,
+      title: page.text.cards.title,
+    },
   );
-  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+  return { status: 200, file: { ...file, parts: ending(parts, end) } };
+}
+
+/** A row with the states of cards and emails as the pages write them. */
+function shownRow(row: ExportRow, language: PageLanguage): ExportRow {
+  const { cards, emails, fields } = catalogue[language];
+  return {
+    ...row,
+    state: wordOf(row['state'], cards.stateOf),
+    design: wordOf(row['design'], fields.choices),
+    email_status: wordOf(row['email_status'], { none: null, ...emails.stateOf }),
+  };
 }
 
 /** Calls `end` after the last part, and if the browser disconnects, also before the first part. */
-function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIterable<string> {
-  const result = async (
-    step: Promise<IteratorResult<string, void>>,
-  ): Promise<IteratorResult<string, void>> => {
+function ending<Part>(parts: AsyncIterable<Part>, end: () => void): AsyncIterable<Part> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const result = async (step: Promise<IteratorResult<Part>> | undefined): Promise<IteratorResult<Part>> => {
     try {
-      const each = await step;
+      const each = (await step) ?? { done: true, value: undefined };
       if (each.done === true) end();
       return each;
     } catch (error) {
@@ -104,9 +117,9 @@ function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIter
   };
   return {
     [Symbol.asyncIterator]: () => ({
-      next: () => result(parts.next()),
-      return: () => result(parts.return()),
-      throw: (error: unknown) => result(parts.throw(error)),
+      next: () => result(iterator.next()),
+      return: () => result(iterator.return?.()),
+      throw: (error: unknown) => result(iterator.throw?.(error)),
     }),
   };
 }

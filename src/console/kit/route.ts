@@ -266,21 +266,23 @@ export type PageResponse = {
   readonly cookies?: readonly string[];
 };
 
+/** A file that the browser stores. Its parts are read while it is sent. */
+export type FileResponse = {
+  readonly status: 200;
+  readonly file: {
+    readonly name: string;
+    readonly type: string;
+    readonly parts: AsyncIterable<string | Uint8Array>;
+  };
+  readonly cookies?: readonly string[];
+};
+
 export type ConsoleResponse =
   | PageResponse
   | (Omit<PageResponse, 'status'> & { readonly status: 429; readonly retryAfterSeconds: number })
   /** For a script of a page. */
   | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
-  /** A file that the browser stores. Its parts are read while it is sent. */
-  | {
-      readonly status: 200;
-      readonly file: {
-        readonly name: string;
-        readonly type: string;
-        readonly parts: AsyncIterable<string | Uint8Array>;
-      };
-      readonly cookies?: readonly string[];
-    }
+  | FileResponse
   /** A document for a frame of a page, which is sandboxed: an email. */
   | {
       readonly status: 200 | 422;

@@ -86,7 +86,17 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
     const days = comparedDays(query);
     return days && { ...query, ...days };
   },
-  file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),
+  async file({ rows }, { from, to, by }, context) {
+    const heading = reportTexts[context.language].groups[by];
+    const isTime = by === 'day' || by === 'month';
+    const nameOf = by === 'actor' ? await groupNames(context, by) : undefined;
+    return {
+      rows,
+      about: `${from}-${to}`,
+      group: { heading, ...(isTime && { kind: by }) },
+      ...(nameOf && { groupName: nameOf }),
+    };
+  },
   links: (context, current) =>
     periodLinks(
       (days) =>

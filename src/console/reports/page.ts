@@ -1,4 +1,4 @@
-/** The common parts of reports: a page with its fields and tables, and a CSV file, which is that of the API. */
+/** The common parts of reports: a page with its fields and tables, and its files. */
 
 import { dayOf } from '../../domain/day.ts';
 import type { ReportDays } from '../../domain/books/report-days.ts';
@@ -6,12 +6,14 @@ import type { Store } from '../../domain/stores/store.ts';
 import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { reportFile, type ReportName } from '../../service/books/report-file.ts';
+import type { ReportName } from '../../service/books/report-file.ts';
 import type { SumsSource } from '../../service/books/report-sums.ts';
-import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
+import { dayText, decimalText, timeText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { get, type Page } from '../kit/page-context.ts';
 import { listPlaces } from '../kit/places.ts';
+import { tableFormats, tableLinks } from '../kit/table-file.ts';
+import { reportTableFile, type ReportTable } from './file.ts';
 import type { Asked } from './period.ts';
 import { reportTexts } from './texts.ts';
 import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
@@ -51,20 +53,18 @@ export type ReportContext = {
   readonly findTrustedUntil: () => Promise<number>;
 };
 
-type Rows = Parameters<typeof reportFile>[2];
-
 /** A file for another program. */
 type ReportExport = { readonly name: string; readonly bytes: Buffer };
 
 type ReportDefinition<Query, Made> = {
   readonly name: ReportName;
   readonly ask: (context: ReportContext) => Asked<Query>;
-  /** The query of the CSV file. */
+  /** The query of the files. */
   readonly search: (query: Query) => Readonly<Record<string, string>>;
   readonly read: (context: ReportContext, query: Query) => Promise<Made>;
   /** Returns the query of the period before, which the page shows too. */
   readonly compare?: (query: Query) => Query | undefined;
-  readonly file: (made: Made, query: Query) => Rows;
+  readonly file: (made: Made, query: Query, context: ReportContext) => ReportTable | Promise<ReportTable>;
   /** Other files of the report, by the names of their paths; undefined: it cannot be made. */
   readonly exports?: Readonly<
     Record<string, (context: ReportContext, made: Made, query: Query) => ReportExport | undefined>
@@ -140,7 +140,7 @@ function pageOf<Query, Made>(
   const actions =
     query === undefined
       ? undefined
-      : markup`<button class="button" type="button" data-print hidden>${text.print}</button><a class="button first" href="${path}.csv?${new URLSearchParams(search(query)).toString()}" download>${text.csv}</a>`;
+      : markup`<button class="button" type="button" data-print hidden>${text.print}</button>${tableLinks(path, new URLSearchParams(search(query)), language)}`;
   const printed = fillPlain(text.printed, { store: store.name, day: dayText(today, language) });
   const body = markup`<div class="stack report">${pills(context, name)}
 <p class="only-print small">${printed}</p>
@@ -151,7 +151,7 @@ ${content}</div>`;
   return page.show(section, { status, title: text.titles[name], actions, body });
 }
 
-/** The page of a report, and its CSV file. */
+/** The page of a report, and its files. */
 export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
   const { name, ask, file, show, exports = {} } = report;
   const [path, access] = [reportPaths[name], reportAccess[name]];
@@ -163,16 +163,17 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
       if (query === undefined) return pageOf(report, context, asked);
       return await shownPage(context, asked, query);
     }),
-    get(`${path}.csv`, access, async (page) => {
-      const context = await contextOf(page);
-      const asked = ask(context);
-      const { query } = asked;
-      if (query === undefined) return pageOf(report, context, asked);
-      const rows = file(await make(report, context, query), query);
-      const { name: fileName, text } = reportFile(page.store, name, rows, csvDialectOf(page.language));
-      const type = 'text/csv; charset=utf-8; header=present';
-      return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
-    }),
+    ...tableFormats.map((format) =>
+      get(`${path}.${format}`, access, async (page) => {
+        const context = await contextOf(page);
+        const asked = ask(context);
+        const { query } = asked;
+        if (query === undefined) return pageOf(report, context, asked);
+        const table = await file(await make(report, context, query), query, context);
+        const { language, store } = page;
+        return { status: 200, file: reportTableFile(store, name, table, { format, language }) };
+      }),
+    ),
     ...Object.entries(exports).map(([program, exported]) =>
       get(`${path}/${program}.csv`, access, async (page) => {
         const context = await contextOf(page);
@@ -201,7 +202,7 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
   }
 }
 
-async function* partsOf<Part extends string | Buffer>(file: Part): AsyncGenerator<Part, void> {
+async function* partsOf(file: Buffer): AsyncGenerator<Buffer, void> {
   yield file;
 }
 

@@ -1,13 +1,13 @@
-/** The codes of a stock that are left: as CSV, and as sheets to print. */
+/** The codes of a stock that are left: as a table, and as sheets to print. */
 
 import type { CountedStock } from '../../domain/stocks/stock.ts';
 import { listLeftCodes, stockExport } from '../../service/stocks/codes.ts';
 import { readStockCodes } from '../../service/staff-actions/stock.ts';
 import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
-import { csvDialectOf } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import type { Page } from '../kit/page-context.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
+import { shownTable, tableFile, type TableFormat } from '../kit/table-file.ts';
 import { fillPlain } from '../kit/texts.ts';
 
 /** Records that a person reads the codes. @throws Fault `not-found` if they cannot be read. */
@@ -15,12 +15,21 @@ async function readCodes(page: Page): Promise<CountedStock> {
   return await page.write(() => readStockCodes(page.ctx, page.by, page.storedId()));
 }
 
-export async function csvFile(page: Page): Promise<ConsoleResponse> {
+export async function codesFile(page: Page, format: TableFormat): Promise<ConsoleResponse> {
   const { stock } = await readCodes(page);
   const place = { ctx: page.ctx, storage: longReads(page.services) };
-  const parts = stockExport(place, stock, { from: 0, dialect: csvDialectOf(page.language) });
-  const name = `printed-cards-${stock.id}.csv`;
-  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+  const { language } = page;
+  const table = shownTable(stockExport(place, stock, { from: 0 }), {
+    language,
+    timeZone: page.store.timeZone,
+    // People count from 1, as on the sheets.
+    toRow: (row) => ({ ...row, index: Number(row['index']) + 1 }),
+  });
+  const title = stock.name ?? page.text.stock.unnamed;
+  return {
+    status: 200,
+    file: tableFile(table, { format, language, name: `printed-cards-${stock.id}`, title }),
+  };
 }
 
 export async function printPage(page: Page): Promise<ConsoleResponse> {

@@ -7,6 +7,7 @@ import { actorName, listActors } from '../kit/actors.ts';
 import type { Page } from '../kit/page-context.ts';
 import { facts, runTag } from '../kit/parts.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
+import { codesForm } from '../kit/table-file.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { codesUntil, openStock, valueText } from './parts.ts';
 
@@ -60,14 +61,14 @@ function countsOf(page: Page, counted: CountedStock): Markup {
 
 function codesPanel(page: Page, { stock }: CountedStock): Markup {
   const { stock: text } = page.text.stock;
-  const { csv, print } = page.text.batches.batch;
+  const { print } = page.text.batches.batch;
   const until = codesUntil(page, stock);
   const heading = markup`<h2>${text.codes}</h2>`;
   if (until === null)
     return markup`<section class="panel stack">${heading}<p class="soft">${stock.state === 'running' ? text.codesLater : text.codesOver}</p></section>`;
   const path = `/cards/stock/${stock.id}`;
   return markup`<section class="panel stack">${heading}<p class="soft">${fill(text.codesHint, { time: page.time(until) })}</p>
-<form method="post" action="${page.url(`${path}/codes.csv`)}" data-repeatable><button class="button">${csv}</button></form>
+${codesForm(page.url(path), page.language)}
 <p>${page.link(`${path}/print`, print)}</p></section>`;
 }
 

@@ -2,7 +2,8 @@
 
 import { get, post } from '../kit/page-context.ts';
 import type { StaffRoute } from '../kit/route.ts';
-import { csvFile, printPage } from './codes.ts';
+import { tableFormats } from '../kit/table-file.ts';
+import { codesFile, printPage } from './codes.ts';
 import { stockPage } from './detail.ts';
 import { listPage } from './list.ts';
 import { newStockPage } from './new.ts';
@@ -15,7 +16,9 @@ export const stockRoutes: readonly StaffRoute[] = [
   get(`${path}/new`, 'issueBatches', newStockPage.show),
   post(`${path}/new`, 'issueBatches', newStockPage.submit),
   get(`${path}/:id`, 'readStore', stockPage),
-  post(`${path}/:id/codes.csv`, { sensitive: 'issueBatches' }, csvFile),
+  ...tableFormats.map((format) =>
+    post(`${path}/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) => codesFile(page, format)),
+  ),
   get(`${path}/:id/print`, { sensitive: 'issueBatches' }, printPage),
   get(`${path}/:id/void`, 'issueBatches', voidPage.show),
   post(`${path}/:id/void`, 'issueBatches', voidPage.submit),

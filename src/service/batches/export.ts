@@ -1,9 +1,10 @@
-/** The cards of a batch as CSV, with their codes as long as they can be read. */
+/** The cards of a batch as tables, with their codes as long as they can be read. */
 
 import type { Context } from '../../storage/context.ts';
 import { batchCardRecordOf } from '../../domain/batches/record.ts';
-import { csvOf, csvRowsOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
+import { csvOf } from '../../domain/csv.ts';
 import type { BatchCardRecord } from '../../domain/batch-schemas.ts';
+import type { ExportTable, ExportRow } from '../../domain/export-table.ts';
 import type { BatchKey } from '../../storage/batches/batch.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listCardsOfBatch, type BatchCard, type BatchCards, type BatchCardsPage } from './batch-lists.ts';
@@ -41,41 +42,39 @@ const cardsInPart = 100;
 
 type Export = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
 
-/** The parts of the file of the API. */
-export async function* batchExport(
-  place: Export,
-  key: BatchKey,
-  page: Omit<BatchCardsPage, 'limit'>,
-): AsyncGenerator<string, void> {
-  yield csvOf(columns, []);
-  for await (const cards of pagesOf(place, key, page))
-    yield csvRowsOf(
-      columns,
-      cards.map((each) => rowOf(batchCardRecordOf(place.ctx.keys.publicIds, each))),
-    );
+/** The table of the API. */
+export function batchExport(place: Export, key: BatchKey, page: Omit<BatchCardsPage, 'limit'>): ExportTable {
+  const { publicIds } = place.ctx.keys;
+  const toRow = (each: BatchCard): ExportRow => rowOf(batchCardRecordOf(publicIds, each));
+  return { columns, parts: rowsOf(pagesOf(place, key, page), toRow) };
 }
 
-/** The parts of a file for a spreadsheet, with the names of the recipients and the lines of the file. */
-export async function* batchSpreadsheet(
+/** A table for people, with the names of the recipients and the lines of the file. */
+export function batchSpreadsheet(
   place: Export,
   key: BatchKey,
-  dialect: CsvDialect,
-): AsyncGenerator<string, void> {
-  yield csvOf(spreadsheetColumns, [], dialect);
-  for await (const cards of pagesOf(place, key, { from: 0, withCodes: true }))
-    yield csvRowsOf(
-      spreadsheetColumns,
-      cards.map((each) => {
-        const record = batchCardRecordOf(place.ctx.keys.publicIds, each);
-        return {
-          ...rowOf(record),
-          initial_value: { decimal: record.initial_value },
-          recipient_name: each.card.recipientName,
-          line: each.line,
-        };
-      }),
-      dialect,
-    );
+): ExportTable<(typeof spreadsheetColumns)[number]> {
+  const { publicIds } = place.ctx.keys;
+  const toRow = (each: BatchCard): ExportRow => {
+    const record = batchCardRecordOf(publicIds, each);
+    return {
+      ...rowOf(record),
+      initial_value: { decimal: record.initial_value },
+      recipient_name: each.card.recipientName,
+      line: each.line,
+    };
+  };
+  return {
+    columns: spreadsheetColumns,
+    parts: rowsOf(pagesOf(place, key, { from: 0, withCodes: true }), toRow),
+  };
+}
+
+async function* rowsOf(
+  pages: AsyncIterable<readonly BatchCard[]>,
+  toRow: (card: BatchCard) => ExportRow,
+): AsyncGenerator<readonly ExportRow[], void> {
+  for await (const cards of pages) yield cards.map(toRow);
 }
 
 async function* pagesOf(
@@ -91,7 +90,7 @@ async function* pagesOf(
   }
 }
 
-function rowOf(card: BatchCardRecord): CsvRow {
+function rowOf(card: BatchCardRecord): ExportRow {
   return Object.fromEntries(columns.map((column) => [column, card[column]]));
 }
 

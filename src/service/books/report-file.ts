@@ -1,8 +1,9 @@
-/** The CSV file of a report from the books, and its amounts as text. */
+/** The table of a report from the books, its CSV file, and its amounts as text. */
 
-import { csvOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
+import { csvOf } from '../../domain/csv.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import type { ExportRow } from '../../domain/export-table.ts';
 
 /** The columns of the CSV files, in their order. */
 export const reportColumns = {
@@ -116,29 +117,37 @@ export function withAmounts<const R extends Readonly<Record<string, Value>>>(
 /** A CSV file. */
 export type ReportFile = { readonly name: string; readonly text: string };
 
-/**
- * The CSV file of a report.
- * @param about what the report is of, as a part of the file's name.
- * @param dialect absent: that of the API.
- */
-export function reportFile(
-  store: Pick<Store, 'currency'>,
-  report: ReportName,
-  { rows, about }: { readonly rows: readonly Readonly<Record<string, Value>>[]; readonly about: string },
-  dialect?: CsvDialect,
-): ReportFile {
-  const shown = rows.map((row) => spreadsheetRow(store, row));
+/** The rows of a report, with the amounts as in the books. */
+export type ReportRows = {
+  readonly rows: readonly Readonly<Record<string, Value>>[];
+  /** The moment or period of the report, as a part of the file’s name. */
+  readonly about: string;
+};
+
+/** The name of a report’s file, without its ending. */
+export function reportFileName(report: ReportName, { about }: Pick<ReportRows, 'about'>): string {
+  return `${report}-${about.replaceAll(/[^0-9A-Za-z-]/g, '')}`;
+}
+
+/** The CSV file of a report in the API. */
+export function reportFile(store: Pick<Store, 'currency'>, report: ReportName, made: ReportRows): ReportFile {
   return {
-    name: `${report}-${about.replaceAll(/[^0-9A-Za-z-]/g, '')}.csv`,
-    text: csvOf(reportColumns[report], shown, dialect),
+    name: `${reportFileName(report, made)}.csv`,
+    text: csvOf(
+      reportColumns[report],
+      made.rows.map((row) => reportRow(store, row)),
+    ),
   };
 }
 
-/** A row whose amounts and rates of VAT are numbers for a spreadsheet. */
-function spreadsheetRow({ currency }: Pick<Store, 'currency'>, row: Readonly<Record<string, Value>>): CsvRow {
+/** A row whose amounts and rates of VAT are numbers. */
+export function reportRow(
+  { currency }: Pick<Store, 'currency'>,
+  row: Readonly<Record<string, Value>>,
+): ExportRow {
   const entries = Object.entries(row).map(([name, value]) => {
     if (typeof value === 'bigint') return [name, { decimal: formatMoney({ minor: value, currency }) }];
     return [name, name === 'vat_rate' && typeof value === 'string' ? { decimal: value } : value];
   });
-  return Object.fromEntries(entries) as CsvRow;
+  return Object.fromEntries(entries) as ExportRow;
 }

@@ -1,11 +1,11 @@
-/** Exports of cards as CSV, without codes. */
+/** Exports of cards as tables, without codes. */
 
 import type { Context } from '../../storage/context.ts';
 import { byField, listedFields } from '../../domain/cards/fields.ts';
-import { csvOf, csvRowsOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
 import { detailRecordOf } from '../../domain/record.ts';
 import type { DetailRecord } from '../../domain/schemas.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import type { ExportTable, ExportRow } from '../../domain/export-table.ts';
 import type { CardFilter, CardPosition } from '../../storage/cards/list.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -38,21 +38,27 @@ const columnsByName: Readonly<Record<Exclude<keyof DetailRecord, Omitted>, true>
   ...byField(listedFields, () => true as const),
 };
 
-const columns = Object.keys(columnsByName);
+type Column = keyof typeof columnsByName;
+
+const columns = Object.keys(columnsByName) as Column[];
 
 /** Cards of one statement: it takes about 2 ms, and other requests run before the next one. */
 const cardsInPart = 100;
 
 const amounts = ['initial_value', 'balance', 'held', 'available'] as const;
 
-/** The parts of the file, the newest cards first. Cards that are issued while it is read are left out. */
-export async function* cardExport(
-  { ctx, storage }: { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> },
+type Place = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
+
+/** The newest cards first. Cards that are issued while the table is read are left out. */
+export function cardExport(place: Place, store: Store, filter: CardFilter): ExportTable<Column> {
+  return { columns, parts: partsOf(place, store, filter) };
+}
+
+async function* partsOf(
+  { ctx, storage }: Place,
   store: Store,
   filter: CardFilter,
-  dialect?: CsvDialect,
-): AsyncGenerator<string, void> {
-  yield csvOf(columns, [], dialect);
+): AsyncGenerator<readonly ExportRow[], void> {
   const list = { store, filter, sort: sorts['-created_at'], limit: cardsInPart };
   let after: CardPosition | null = null;
   for (;;) {
@@ -61,12 +67,7 @@ export async function* cardExport(
       listCards(ctx, { ...list, after: position }),
     );
     const day = today(ctx, store);
-    if (cards.length > 0)
-      yield csvRowsOf(
-        columns,
-        cards.map((found) => rowOf(ctx, found, day)),
-        dialect,
-      );
+    yield cards.map((found) => rowOf(ctx, found, day));
     if (next === null) return;
     after = next;
   }
@@ -76,7 +77,7 @@ function rowOf(
   { keys: { publicIds } }: Pick<Context, 'keys'>,
   { card, emailStatus }: DetailedCard,
   day: string,
-): CsvRow {
+): ExportRow {
   const record = detailRecordOf(publicIds, card, { today: day, emailStatus });
   const cells = Object.entries(record).map(
     ([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value] as const,

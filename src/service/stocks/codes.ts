@@ -1,7 +1,8 @@
 /** The codes of a stock that are left, for those who print them: until they are erased, and each time with an event. */
 
 import type { Context } from '../../storage/context.ts';
-import { csvOf, csvRowsOf, type CsvDialect } from '../../domain/csv.ts';
+import { csvOf } from '../../domain/csv.ts';
+import type { ExportTable, ExportRow } from '../../domain/export-table.ts';
 import { stockCodesReadEvent } from '../../domain/events/stock-event.ts';
 import { Fault } from '../../domain/fault.ts';
 import { writtenValues, type CountedStock, type Stock } from '../../domain/stocks/stock.ts';
@@ -82,27 +83,33 @@ const codesRead = 250;
 
 const columns = ['index', 'code', 'fixed_value', 'minimum_value', 'maximum_value', 'currency'] as const;
 
-/** The parts of a CSV file of the codes that are left. */
-export async function* stockExport(
-  { ctx, storage }: { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> },
+type Place = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
+
+/** The codes that are left, from a place on. */
+export function stockExport(
+  place: Place,
   stock: Stock,
-  { from, dialect }: { readonly from: number; readonly dialect?: CsvDialect },
-): AsyncGenerator<string, void> {
-  const values = writtenValues(stock);
-  yield csvOf(columns, [], dialect);
+  { from }: { readonly from: number },
+): ExportTable<(typeof columns)[number]> {
+  return { columns, parts: partsOf(place, stock, from) };
+}
+
+async function* partsOf(
+  { ctx, storage }: Place,
+  stock: Stock,
+  from: number,
+): AsyncGenerator<readonly ExportRow[], void> {
+  const values = Object.entries(writtenValues(stock)).map(([name, decimal]) => [name, { decimal }] as const);
+  const numbers: ExportRow = Object.fromEntries(values);
   for (let place: number | null = from; place !== null;) {
     const page: { from: number; limit: number } = { from: place, limit: codesRead };
     const { codes, next }: LeftCodes = await storage.read(() => listLeftCodes(ctx, stock, page));
-    const rows = codes.map(({ index, code }) => ({
-      fixed_value: null,
-      minimum_value: null,
-      maximum_value: null,
-      ...values,
+    yield codes.map(({ index, code }) => ({
+      ...numbers,
       index,
       code: code.reveal(),
       currency: stock.currency,
     }));
-    if (rows.length > 0) yield csvRowsOf(columns, rows, dialect);
     place = next;
   }
 }
