@@ -100,6 +100,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   },
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
+  { files: /^test\/http\/wallets/, program: 'openssl', package: 'openssl' },
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
   { files: /^test\/soak\/restore-drill/, program: 'curl', package: 'curl' },
   { files: /^test\/soak\/restore-drill/, program: 'jq', package: 'jq' },

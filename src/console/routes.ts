@@ -23,6 +23,7 @@ import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
 import { versionRoutes } from './settings/versions.ts';
+import { walletRoutes } from './settings/wallets.ts';
 import { textSettingsRoutes } from './settings/wording.ts';
 import { restoreRoutes } from './gate/restore.ts';
 import { restoredRoutes } from './settings/restored.ts';
@@ -68,6 +69,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...emailServerRoutes,
   ...backupSettingsRoutes,
   ...versionRoutes,
+  ...walletRoutes,
   ...textSettingsRoutes,
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,

@@ -99,7 +99,15 @@ export type HealthFinding =
       readonly until: number | null;
       readonly failure: CertificateFailure | null;
     }
-  | { readonly about: 'versions'; readonly level: 'warning'; readonly since: number };
+  | { readonly about: 'versions'; readonly level: 'warning'; readonly since: number }
+  /** A certificate that expires, or updates that are not accepted. */
+  | {
+      readonly about: 'wallet';
+      readonly level: HealthLevel;
+      readonly expiresAt: number | null;
+      /** Instant in ms; null: updates are accepted. */
+      readonly failingSince: number | null;
+    };
 
 /** Returns what is wrong with the machine, the most urgent first. @param now in ms. */
 export function findMachineProblems(

@@ -40,6 +40,8 @@ export type Purpose =
   | 'email-server'
   | 'email-server-code'
   | 'backup-bucket'
+  | 'wallet'
+  | 'wallet-pass'
   | 'recovery-sheet'
   | 'batch'
   | 'batch-key'

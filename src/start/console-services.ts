@@ -22,6 +22,7 @@ import type { Backups } from './backups/backups.ts';
 import { pagesUrlOf, type EmailSetup } from './email.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
+import { walletToolsOf } from './wallets.ts';
 
 type ConsoleParts = {
   readonly database: Database;
@@ -94,6 +95,7 @@ export function consoleServicesOf(
       return { ...emailParts(transport), canSend: true, condition };
     },
     pagesUrl,
+    wallets: walletToolsOf(config, { ctx, storage }),
     brandOf,
     lookups: {
       perHour: lookupFailuresPerHour,

@@ -9,6 +9,7 @@ import { localUseOf, machineRuleOf, type Config } from './config.ts';
 import { databaseConfigOf } from './database.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
+import { startWallets } from '../delivery/wallets/wallets.ts';
 import { createServer } from '../http/server.ts';
 import { recordedRequests } from '../http/recorded-requests.ts';
 import { codeUses } from '../http/code-uses.ts';
@@ -352,6 +353,9 @@ function startWorkers(
     logger,
   });
   commits.add(() => webhooks.wake());
+  // A sandbox offers no wallets.
+  const wallets = config.isSandbox ? null : startWallets({ ...database, network: base.emailNetwork, logger });
+  if (wallets) commits.add(() => wallets.wake());
   const clock = config.isSandbox
     ? startTestClock({ database, background, emails: emails ?? null, webhooks, logger })
     : null;
@@ -361,7 +365,7 @@ function startWorkers(
     // The clock stops before the queues, which it waits for.
     stopDeliveries: async () => {
       const stopped = clock?.stop();
-      await Promise.all([webhooks.stop(), emails?.stop(), stopped]);
+      await Promise.all([webhooks.stop(), wallets?.stop(), emails?.stop(), stopped]);
     },
   };
 }

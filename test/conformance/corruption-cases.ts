@@ -239,6 +239,9 @@ export const otherTables: Readonly<Record<string, string>> = {
   column_headings: 'What is suggested for the next file.',
   email_logos: 'Settings of a store.',
   email_servers: 'Settings of a store.',
+  wallets: 'Settings of a store.',
+  wallet_cards: 'A queue. Its cards must exist.',
+  wallet_devices: 'Devices that receive pushes. Their cards must exist.',
   external_ids:
     'Its objects must exist. A lost id, or one with another digest, can be used again, as after a restore to a time before its use.',
   hold_extensions: 'Compared with the events of the holds. `conformance/verified-rows.ts` changes it.',

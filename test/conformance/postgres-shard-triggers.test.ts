@@ -16,7 +16,7 @@ import { postgresFactory } from '../support/postgres.ts';
 
 /** Digests of the functions of the migrations that those of a distributed database replace. */
 const replaced: Readonly<Record<string, string>> = {
-  enqueue_deliveries: 'c3faec60ee973a84',
+  enqueue_deliveries: '1af12aefeb0fd065',
   extend_chain: '28499828df35a75d',
   extend_change_chain: 'cf0b2c7097568f9b',
   record_late_entry: '4275dd7713bb39a9',

@@ -1066,6 +1066,53 @@ CREATE TABLE version_check (
   problem text
 ) strict;
 
+CREATE TABLE wallet_cards (
+  store_id integer not null,
+  card_id integer not null,
+  kind text not null,
+  -- The last change of the card; it rises with each one.
+  changed_at integer not null,
+  -- When the update is due; while it is claimed, when the claim expires; null: nothing is to be sent.
+  next_at integer,
+  lease integer,
+  -- The attempts of this update, and the first one.
+  attempts integer not null default 0 check (attempts >= 0),
+  first_at integer,
+  primary key (store_id, card_id, kind),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  foreign key (store_id, kind) references wallets (store_id, kind) on delete cascade,
+  check (lease is null or next_at is not null)
+) strict, without rowid;
+
+CREATE TABLE wallet_devices (
+  store_id integer not null,
+  card_id integer not null,
+  kind text not null default 'apple' check (kind = 'apple'),
+  device text not null check (length(device) between 1 and 100),
+  push_token text not null check (length(push_token) between 1 and 200),
+  registered_at integer not null,
+  primary key (store_id, card_id, device),
+  foreign key (store_id, card_id, kind) references wallet_cards (store_id, card_id, kind) on delete cascade
+) strict, without rowid;
+
+CREATE TABLE wallets (
+  store_id integer not null references stores (id),
+  kind text not null check (kind = 'apple'),
+  -- The pass type id and the team of Apple.
+  name text not null,
+  holder text not null,
+  -- Sealed, and bound to the store, kind, name and holder.
+  credential blob not null,
+  -- Of the certificate, if there is one.
+  expires_at integer,
+  set_at integer not null,
+  -- Since when every update has failed, and the last failure.
+  failing_since integer,
+  failure text,
+  primary key (store_id, kind),
+  check ((failing_since is null) = (failure is null))
+) strict, without rowid;
+
 CREATE TABLE webhook_attempts (
   store_id integer not null,
   webhook_id integer not null,
@@ -1261,6 +1308,10 @@ CREATE INDEX transfers_by_staff on transfers (store_id, id) where actor >= 'staf
 
 CREATE INDEX unknown_addresses_by_digest on unknown_addresses (store_id, digest);
 
+CREATE INDEX wallet_cards_due on wallet_cards (store_id, kind, next_at);
+
+CREATE INDEX wallet_devices_by_device on wallet_devices (store_id, device);
+
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
 
@@ -1360,6 +1411,13 @@ when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> o
       where json_extract(new.data, p.value) is not null
         and json_extract(new.data, p.value) is not json_extract(old.data, p.value))))
 begin select raise(abort, 'events are append-only'); end;
+
+CREATE TRIGGER events_reach_wallets after insert on events
+when exists (select 1 from wallet_cards where store_id = new.store_id and card_id = new.subject_id)
+begin
+  update wallet_cards set changed_at = max(changed_at + 1, new.created_at), next_at = coalesce(next_at, new.created_at)
+  where store_id = new.store_id and card_id = new.subject_id;
+end;
 
 CREATE TRIGGER external_ids_are_not_deleted before delete on external_ids
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')

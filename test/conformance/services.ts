@@ -28,6 +28,7 @@ import { testLookupThrottle } from './lookup-throttle.ts';
 import { testBackups } from './backups.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
+import { testWallets } from './wallets.ts';
 import { testOwnerNotices } from './owner-notices.ts';
 import { testRestored } from './restored.ts';
 import { testEmails } from './emails.ts';
@@ -82,5 +83,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: restored copies`, () => testRestored(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
+  suite(`${name}: wallets`, () => testWallets(factory));
   suite(`${name}: traces`, () => testTraces(factory));
 }

@@ -269,6 +269,14 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
         values (${store.id}, 'verified', 'smtp.example.com', 587, 'starttls_required', 'größe', 'gifts@flowers.example',
           ${bytes}, ${now}, ${now})`,
       sql`
+        insert into wallets (store_id, kind, name, holder, credential, expires_at, set_at)
+        values (${store.id}, 'apple', 'pass.example.flowers', 'TEAM012345', ${bytes}, ${now}, ${now})`,
+      sql`
+        insert into wallet_cards (store_id, card_id, kind, changed_at) values (${store.id}, ${cardId}, 'apple', ${now})`,
+      sql`
+        insert into wallet_devices (store_id, card_id, device, push_token, registered_at)
+        values (${store.id}, ${cardId}, '0123abcd', '4567ef', ${now})`,
+      sql`
         insert into column_headings (store_id, columns, updated_at)
         values (${store.id}, '{"gruss":"message"}', ${now})`,
     ),

@@ -3,6 +3,7 @@
  * values. `piecesMissing` names what they did not send; for that, `given` has values that fit.
  */
 
+import { recordWalletHealth } from '../../src/storage/wallets/wallet.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { Secret } from '../../src/platform/secret.ts';
@@ -66,6 +67,7 @@ function given(any: () => never): readonly (() => unknown)[] {
   const noChange = { changeId: null, count: 0, hash: null };
   const listed = { storeId, filter: any(), today: '2026-01-01', now: 1 };
   return [
+    () => recordWalletHealth(any(), { failure: null, now: 0 }),
     () => countUnreadableRecords(['key']),
     () =>
       recordChange(ctx, { before: any(), after: any(), end: noChange, actor: 'test', isCodeReplaced: true }),

@@ -21,6 +21,7 @@ test('a form has its fields and the bytes of its file, or no file', async () => 
   assert.deepEqual([...read.form], [['key', 'Ä & "b"']]);
   assert.ok(content.equals(read.file ?? new Uint8Array()));
   assert.equal(read.fileName, 'l"o%0D%0Ago.png');
+  assert.deepEqual([...read.files.keys()], ['logo']);
   const head =
     'Content-Disposition: form-data; name="logo"; filename=""\r\nContent-Type: application/octet-stream';
   const empty = Buffer.from(`--y\r\n${head}\r\n\r\n\r\n--y--\r\n`);
@@ -28,6 +29,7 @@ test('a form has its fields and the bytes of its file, or no file', async () => 
     form: new Map(),
     file: null,
     fileName: '',
+    files: new Map(),
   });
   // A form that ends early, at every byte.
   const small = body.subarray(0, 400);

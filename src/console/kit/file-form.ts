@@ -8,6 +8,8 @@ export type FileForm = {
   readonly file: Uint8Array | null;
   /** Without a folder; empty: none was chosen, or it has no name. */
   readonly fileName: string;
+  /** All files by the names of their fields. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
 };
 
 const partsMax = 500;
@@ -20,12 +22,13 @@ export function readFileForm(contentType: string, bytes: Uint8Array): FileForm {
   const delimiter = `\r\n--${boundary}`;
   const body = Buffer.concat([Buffer.from('\r\n'), bytes]);
   const form = new Map<string, string>();
+  const files = new Map<string, Uint8Array>();
   let file: Uint8Array | null = null;
   let fileName = '';
   let at = 0;
   for (let parts = 0; parts <= partsMax && body.indexOf(delimiter, at) === at; parts += 1) {
     const start = at + delimiter.length;
-    if (body.toString('latin1', start, start + 2) === '--') return { form, file, fileName };
+    if (body.toString('latin1', start, start + 2) === '--') return { form, file, fileName, files };
     const headersEnd = body.subarray(0, start + headerBytesMax).indexOf('\r\n\r\n', start);
     const end = headersEnd < 0 ? -1 : body.indexOf(delimiter, headersEnd + 2);
     if (end < 0) break;
@@ -38,6 +41,7 @@ export function readFileForm(contentType: string, bytes: Uint8Array): FileForm {
     // A browser sends a file without bytes if none was chosen.
     else if (content.length > 0) {
       file = content;
+      files.set(name, content);
       fileName = filename.replace(/^.*[/\\]/, '').replaceAll('%22', '"');
     }
     at = end;

@@ -24,6 +24,8 @@ export type ConsoleRequest = {
   readonly file: Uint8Array | null;
   /** Empty: none was chosen, or it has no name. */
   readonly fileName: string;
+  /** The files of a form by the names of their fields. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
   /** Null: the visitor is not signed in. */
   readonly signedIn: SignedIn | null;
   /** Whether a program on this machine sent the request directly. */

@@ -29,6 +29,9 @@ import type { CardKey } from '../../storage/cards/card.ts';
 import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
 import type { VisitorLimiter } from '../../http/rate-limit.ts';
+import type { AppleCertificate, ReadApple } from '../../domain/wallets/wallet.ts';
+import type { Wallet } from '../../storage/wallets/wallet.ts';
+import type { PassCard } from '../../service/wallets/apple.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { ReportRuns } from '../../service/books/report-runs.ts';
@@ -78,6 +81,8 @@ export type ConsoleServices = {
   /** The color of a store's cards, by the one in its email settings. */
   readonly brandOf: (color: string | null) => Brand;
   readonly lookups: Lookups;
+  /** Null: devices cannot reach the service, because it has no public URL with TLS, or is a sandbox. */
+  readonly wallets: WalletTools | null;
   /** Limits requests without a session. */
   readonly limitVisitor: VisitorLimiter;
   readonly condition: ServiceCondition;
@@ -111,7 +116,8 @@ export type CustomerLanguage = {
       | 'expiryLabel'
       | 'messageLabel'
       | 'senderLabel'
-      | 'qrAlt',
+      | 'qrAlt'
+      | 'addToApple',
       string
     >
   >;
@@ -238,6 +244,25 @@ type TestOutcome = {
   readonly kind: 'sent' | 'kept' | 'deferred' | 'rejected' | 'unknown';
   /** The response of the mail server. */
   readonly response: string;
+};
+
+/** The tools of the wallets of phones. */
+export type WalletTools = {
+  /** The wallets that a store has set up. */
+  readonly of: (storeId: number) => Promise<readonly Wallet[]>;
+  /** Reads an uploaded certificate with its key, and checks it. */
+  readonly readApple: (files: {
+    readonly certificate: Uint8Array | undefined;
+    readonly intermediate: Uint8Array | undefined;
+    readonly password: Secret;
+  }) => Promise<ReadApple>;
+  /** The text that is sealed. */
+  readonly credentialOf: (certificate: AppleCertificate) => Secret;
+  /** Returns a signed pass; undefined: the store has not set the wallet up. */
+  readonly applePass: (
+    store: Store,
+    pass: Pick<PassCard, 'card' | 'code'> & { readonly token: Secret },
+  ) => Promise<Uint8Array | undefined>;
 };
 
 /** The limit on failed searches, and where uses of replaced codes are collected. */

@@ -34,6 +34,7 @@ import { pageLanguageOf } from './texts.ts';
 import { recipientWorkerPath } from '../recipient/place.ts';
 import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
+import { addAppleService } from '../wallets/apple-service.ts';
 import { visitorOf } from './visitor.ts';
 import { pageHeaders, send } from './send.ts';
 
@@ -88,6 +89,7 @@ export function addConsole(
     reply.header('x-content-type-options', 'nosniff');
     return sendDocument(request, reply, recipientWorker);
   });
+  addAppleService(app, all);
   for (const route of consoleRoutes) {
     app.route({
       method: route.method,
@@ -142,8 +144,8 @@ async function handle(
   const { ctx, storage, origin } = services;
   const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
   if (!signedIn) services.limitVisitor(raw.clientAddress, ctx.clock.monotonic());
-  const { form, file, fileName } =
-    route.acceptsFile === true ? fileFormOf(raw) : { form: formOf(raw), file: null, fileName: '' };
+  const { form, file, fileName, files } =
+    route.acceptsFile === true ? fileFormOf(raw) : { ...noFile, form: formOf(raw) };
   const request: ConsoleRequest = {
     method: raw.method,
     language: pageLanguageOf(raw.headers['accept-language'], signedIn?.store),
@@ -157,6 +159,7 @@ async function handle(
     form,
     file,
     fileName,
+    files,
     signedIn,
     isLocal,
     client: clientKey(raw),
@@ -235,13 +238,13 @@ function formOf({ method, body }: FastifyRequest): ReadonlyMap<string, string> {
   return fieldsOf(Buffer.from(bytes).toString());
 }
 
+const noFile = { file: null, fileName: '', files: new Map<string, Uint8Array>() } as const;
+
 /** @throws Fault `unsupported-media-type` or `invalid-body`. */
 function fileFormOf(raw: FastifyRequest): FileForm {
   const { contentType = '', bytes } = (raw.body ?? {}) as Partial<RawBody>;
-  if (bytes && contentType === 'application/octet-stream')
-    return { form: new Map(), file: bytes, fileName: '' };
-  if (!bytes || !/^multipart\/form-data *;/i.test(contentType))
-    return { form: formOf(raw), file: null, fileName: '' };
+  if (bytes && contentType === 'application/octet-stream') return { ...noFile, form: new Map(), file: bytes };
+  if (!bytes || !/^multipart\/form-data *;/i.test(contentType)) return { ...noFile, form: formOf(raw) };
   return readFileForm(contentType, bytes);
 }
 

@@ -5,6 +5,7 @@ import { addDays, formatInstant, startOfDay } from '../../domain/day.ts';
 import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
 import type { ShownMovements } from '../../service/cards/recipient-lookup.ts';
+import type { WalletKind } from '../../domain/wallets/wallet.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { balanceRibbon } from '../cards/parts.ts';
 import { cardSheet } from '../cards/sheet.ts';
@@ -15,6 +16,7 @@ import { writeLink, publicPage, type RecipientPlace, type ShownBy } from './plac
 import type { RecipientLanguage } from './texts.ts';
 import type { ConsoleServices, PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
+import { hidden } from '../kit/form.ts';
 
 /** The name of a movement. It names no member of staff, till, order or reference. */
 function movementName({ kind, credit }: Transfer, { texts }: RecipientLanguage): string {
@@ -57,6 +59,7 @@ const icons = {
   copy: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><rect x="8" y="8" width="12" height="12" rx="2"/><path d="M16 8V4H4v12h4"/></svg>`,
   save: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M12 4v11M7.5 10.5 12 15l4.5-4.5M4 19.5h16"/></svg>`,
   print: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/></svg>`,
+  wallet: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><rect x="3.5" y="6" width="17" height="13" rx="2"/><path d="M3.5 10h17M15 14.5h2"/></svg>`,
   spent: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="m5 12.5 4.5 4.5L19 7.5"/></svg>`,
   suspended: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M9.5 8.5v7M14.5 8.5v7"/></svg>`,
   expired: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/></svg>`,
@@ -66,6 +69,8 @@ type ShownCard = ShownBy &
   ShownMovements & {
     readonly card: Card;
     readonly isOver: boolean;
+    /** The wallets of phones that the store has set up. */
+    readonly wallets: readonly WalletKind[];
   };
 
 /** An amount in a sentence, which keeps its own direction. */
@@ -144,6 +149,23 @@ function gift(
 `;
 }
 
+/** Buttons that add the card to the wallets of phones. They send the code again, because a URL never has it. */
+function walletButtons(
+  { page, language: { shared } }: RecipientPlace,
+  { code, address, wallets }: ShownCard,
+): Markup | undefined {
+  if (wallets.length === 0) return undefined;
+  const email = address === null ? undefined : hidden('email', address);
+  const buttons = wallets.map(
+    (kind) =>
+      markup`<button class="button" formaction="${page}/wallet/${kind}">${icons.wallet}<span>${shared[walletTexts[kind]]}</span></button>`,
+  );
+  return markup`<form class="tools-line" method="post" action="${page}">${hidden('code', code.reveal())}${email}${buttons}</form>
+`;
+}
+
+const walletTexts = { apple: 'addToApple' } as const;
+
 /** A link to the form for another card. The tab no longer keeps the code of this one. */
 function another({ path, language: { texts } }: RecipientPlace): Markup {
   return markup`<p class="center"><a class="button quiet" href="${path}" data-forget>${texts.another}</a></p>`;
@@ -161,7 +183,7 @@ export function recipientCardPage(
   const { shop, brand, language, cardPage } = place;
   const { texts, shared } = language;
   const content = markup`${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
-<p class="small soft">${shared.codeHint} ${texts.private}</p></section>
+${walletButtons(place, shown)}<p class="small soft">${shared.codeHint} ${texts.private}</p></section>
 <div class="grid">${gift(services, place, card)}${history(place, shown)}${another(place)}</div>
 ${fullScreen(place, shown)}`;
   const sheet = cardSheet({

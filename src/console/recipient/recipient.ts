@@ -1,12 +1,16 @@
 /** The page of recipients: they enter a code, or follow the link of their email, and see their card. */
 
+import { Readable } from 'node:stream';
 import { isExpired } from '../../domain/cards/card.ts';
 import { parseTypedCode, typedCodeLengthMax } from '../../domain/cards/code.ts';
 import { emailLengthMax, parseEmail } from '../../domain/email-address.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
+import { isVoid } from '../../domain/wallets/apple-pass.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { today } from '../../service/money/money.ts';
 import { findCardOfRecipient, listShownMovements } from '../../service/cards/recipient-lookup.ts';
+import { passToken } from '../../service/wallets/apple.ts';
+import { passType } from '../wallets/apple-service.ts';
 import { recipientCardPage } from './card.ts';
 import { placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
@@ -80,7 +84,15 @@ ${codeForm(place, { hasFocus: true })}`;
   return { status: 404, body: publicPage(services, place, { title: texts.unknownTitle, content }) };
 }
 
-async function find(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+/** The card that was searched, or the page that says why it is not shown. */
+type Searched =
+  | { readonly response: ConsoleResponse }
+  | {
+      readonly place: RecipientPlace;
+      readonly shown: Parameters<typeof recipientCardPage>[2];
+    };
+
+async function search(services: ConsoleServices, request: ConsoleRequest): Promise<Searched> {
   const { ctx, storage, lookups } = services;
   const place = await placeOf(services, request);
   const { store, language } = place;
@@ -88,7 +100,7 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
   const codes = parseTypedCode(typed);
   if (!codes.ok) {
     const form = { typed: typed.slice(0, typedCodeLengthMax), error: language.texts.invalid, hasFocus: true };
-    return askPage(services, place, { status: 422, form });
+    return { response: askPage(services, place, { status: 422, form }) };
   }
   const recipient = { store, client: request.client, perHour: lookups.perHour };
   const email = parseEmail(formText(request, 'email'));
@@ -98,22 +110,51 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
   );
   if (outcome.kind === 'throttled') {
     const waitMs = (outcome.fault.retryAfterSeconds ?? 1) * 1_000;
-    return throttled(askPage(services, place, { notice: language.texts.tooMany }), waitMs);
+    return { response: throttled(askPage(services, place, { notice: language.texts.tooMany }), waitMs) };
   }
   if (outcome.kind === 'missed') {
     for (const cardId of outcome.retired) lookups.recordRetired({ storeId: store.id, cardId });
     for (const lookup of outcome.stocked) lookups.recordTried({ storeId: store.id, lookup });
-    return unknownPage(services, { ...place, asksAddress: outcome.asksAddress });
+    return { response: unknownPage(services, { ...place, asksAddress: outcome.asksAddress }) };
   }
   const { card, code } = outcome;
-  const movements = await storage.read(() => listShownMovements(card));
-  return recipientCardPage(services, place, {
-    card,
-    code,
-    address: address?.address ?? null,
-    ...movements,
-    isOver: isExpired(card, today(ctx, store)),
-  });
+  const [movements, wallets] = await Promise.all([
+    storage.read(() => listShownMovements(card)),
+    services.wallets?.of(store.id) ?? [],
+  ]);
+  return {
+    place,
+    shown: {
+      card,
+      code,
+      address: address?.address ?? null,
+      ...movements,
+      isOver: isExpired(card, today(ctx, store)),
+      wallets: wallets.map(({ kind }) => kind),
+    },
+  };
+}
+
+async function find(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const searched = await search(services, request);
+  return 'response' in searched
+    ? searched.response
+    : recipientCardPage(services, searched.place, searched.shown);
+}
+
+/** The pass of a card, with the limits of the page; the page itself for a card that cannot be used. */
+async function makeApplePass(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const searched = await search(services, request);
+  if ('response' in searched) return searched.response;
+  const { place, shown } = searched;
+  const { card, code, isOver } = shown;
+  const token = passToken(services.ctx, { storeId: card.storeId, cardId: card.id }, code);
+  const isUsable = !isOver && !isVoid(card, code);
+  const content = isUsable
+    ? await services.wallets?.applePass(place.store, { card, code, token })
+    : undefined;
+  if (!content) return recipientCardPage(services, place, shown);
+  return { status: 200, file: { name: 'card.pkpass', type: passType, parts: Readable.from([content]) } };
 }
 
 /** The routes of a page. `/b` is the page of the first store. */
@@ -127,6 +168,13 @@ function routesAt(path: string): readonly OpenRoute[] {
       handle: async (services, request) => askPage(services, await placeOf(services, request)),
     },
     { method: 'POST', path, access: 'anyone', isCompressed: true, acceptsOtherSites: true, handle: find },
+    {
+      method: 'POST',
+      path: `${path}/wallet/apple`,
+      access: 'anyone',
+      acceptsOtherSites: true,
+      handle: makeApplePass,
+    },
     {
       method: 'GET',
       path: `${path}/card`,

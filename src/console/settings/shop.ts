@@ -41,6 +41,7 @@ import {
 } from './page.ts';
 import { backupsPath } from './recovery-sheet.ts';
 import { versionsPath } from './versions.ts';
+import { walletsPath } from './wallets.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { setupTexts } from '../gate/welcome.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -229,7 +230,7 @@ ${checkField(form, page.language, ['stock_required', text.stockRequired, text.st
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}
 ${inputField({ ...field('datev', text.datev, text.datevHint), isOptional: true })}</div></div></details></section>
-<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}${versionsPath}">${page.text.versions.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
+<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}${walletsPath}">${page.text.wallets.title}</a><a class="button quiet" href="${page.basePath}${versionsPath}">${page.text.versions.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
   return pageOfSettings(page, { area: 'shop', form, body });
 }
 

@@ -1,5 +1,6 @@
 /** One card about everything that a person has to repair: the finding, its effect, and the next step. */
 
+import { assessExpiry } from '../../domain/wallets/wallet.ts';
 import { lateEmailsMax, type HealthFinding } from '../../domain/health.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
@@ -13,24 +14,61 @@ import { fillPlain, plural } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
 import { versionsPath } from '../settings/versions.ts';
+import { walletsPath } from '../settings/wallets.ts';
 
 /** Reads nothing from the database if all is well. @param hasCards whether a card can wait for its email. */
 export async function readHealth(
-  { ctx, storage, condition }: ConsoleServices,
-  { store, member }: SignedIn,
+  services: ConsoleServices,
+  signedIn: SignedIn,
   { hasCards }: { readonly hasCards: boolean },
 ): Promise<readonly HealthFinding[]> {
+  const { ctx, storage, condition } = services;
+  const { store, member } = signedIn;
   const machine = await condition.ofMachine();
   const rule = condition.machineRule;
   const found = mayBeIll(machine, ctx.wallClock.now())
-    ? await storage.read(() => findHealth(ctx, { store, member, machine, rule }))
+    ? [...(await storage.read(() => findHealth(ctx, { store, member, machine, rule })))]
     : [];
+  found.push(...(await walletFindings(services, signedIn)));
   if (condition.emailTransport !== 'none' || !hasCards || !isPermitted(member, 'changeEmails')) return found;
   // Without a server, its absence explains why emails are late.
   return [
     { about: 'no-mail-server', level: 'error' },
     ...found.filter(({ about }) => about !== 'late-emails'),
   ];
+}
+
+/** Updates that fail for a shorter time (ms) are repeated, and mostly succeed. */
+const walletFailureMs = 60 * 60_000;
+
+/** The findings about the wallets of a store, for those who may set them up. */
+async function walletFindings(
+  { wallets, ctx }: ConsoleServices,
+  { store, member }: SignedIn,
+): Promise<readonly HealthFinding[]> {
+  if (!wallets || !isPermitted(member, 'changeSettings')) return [];
+  const now = ctx.wallClock.now();
+  return (await wallets.of(store.id)).flatMap(({ expiresAt, failingSince: since }): HealthFinding[] => {
+    const expiry = assessExpiry(expiresAt, now);
+    const failingSince = since !== null && since < now - walletFailureMs ? since : null;
+    if (expiry) return [{ about: 'wallet', level: expiry, expiresAt, failingSince: null }];
+    return failingSince === null ? [] : [{ about: 'wallet', level: 'error', expiresAt, failingSince }];
+  });
+}
+
+function walletItem(
+  page: Page,
+  { level, expiresAt, failingSince }: HealthFinding & { readonly about: 'wallet' },
+): Item {
+  const text = page.text.today.health.wallet;
+  const at = failingSince ?? expiresAt ?? 0;
+  const time = timeText(at, page.store, page.language);
+  const title = failingSince !== null ? text.failing : text[level === 'error' ? 'expired' : 'expiring'];
+  return {
+    title: fillPlain(title, { time }),
+    text: text.text,
+    action: page.link(walletsPath, text.action, 'first'),
+  };
 }
 
 type Item = {
@@ -87,6 +125,8 @@ async function itemOf(page: Page, finding: HealthFinding): Promise<Item> {
       return backupItem(page, finding);
     case 'certificate':
       return certificateItem(page, finding);
+    case 'wallet':
+      return walletItem(page, finding);
     case 'versions': {
       const time = timeText(finding.since, page.store, page.language);
       const action = page.link(versionsPath, text.versions.action, 'first');

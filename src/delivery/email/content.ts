@@ -39,6 +39,8 @@ export type GiftCardContent = {
   readonly pageUrl: string | null;
   /** The URL of the service's page of recipients, which reads the code of a link; null: it is not known. */
   readonly cardPage: string | null;
+  /** The URL of the page that adds the card to Apple Wallet; null: the store has not set it up. */
+  readonly appleUrl: string | null;
 };
 
 /** To the buyer: the purchase. */
@@ -134,6 +136,8 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly pageUrl: string | null;
   /** The URL of the service's page of recipients; null: it is not known. */
   readonly cardPage: string | null;
+  /** The URL of the page that adds the card to Apple Wallet; null: the store has not set it up. */
+  readonly appleUrl: string | null;
   /** The card's code; null in emails without it. */
   readonly code: Secret | null;
   /** When the card's first email is sent, ms. */
@@ -148,7 +152,7 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone: zone, pageUrl, cardPage, code, cardSentAt, toppedUp, place }: ContentOptions,
+  { timeZone: zone, pageUrl, cardPage, appleUrl, code, cardSentAt, toppedUp, place }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   const timeZone = place?.timeZone ?? zone;
@@ -167,6 +171,7 @@ export function contentOf(
         expiresOn,
         pageUrl,
         cardPage,
+        appleUrl,
       };
     case 'receipt': {
       const issuedOn = dayOf(card.createdAt, timeZone);

@@ -82,7 +82,7 @@ function sampleContent(
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
       const shown = { senderName, recipientName, amount: value, design: null, message, expiresOn, pageUrl };
-      return { kind, code, ...shown, cardPage: null };
+      return { kind, code, ...shown, cardPage: null, appleUrl: null };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };

@@ -33,6 +33,7 @@ import {
 } from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
+import { findWallet } from '../../storage/wallets/wallet.ts';
 import { findReceiptPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
@@ -219,7 +220,7 @@ function* load(
 ): Script<Loaded | EmailSettlement | 'held' | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const transferId = toppedUpBy(claimed);
-  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server] = yield* parallel(
+  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server, apple] = yield* parallel(
     hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
@@ -229,6 +230,7 @@ function* load(
     findFirstSendAt(storeId, cardId),
     transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
     destinations.findServer(storeId),
+    findWallet(storeId, 'apple'),
   );
   const transport = destinations.transportOf(storeId, server);
   if (!isOurs || !card || !record || !transport) return undefined;
@@ -248,6 +250,8 @@ function* load(
     place,
     pageUrl: settings.pageUrl ?? ownPage,
     cardPage,
+    // Phones reach only a service with TLS.
+    appleUrl: apple && ownPage?.startsWith('https://') === true ? ownPage : null,
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
     toppedUp,

@@ -35,6 +35,7 @@ export function previewStored(
     place,
     pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
     cardPage: null,
+    appleUrl: null,
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
     toppedUp,

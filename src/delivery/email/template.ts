@@ -106,7 +106,7 @@ function detailsOf(
 
 /** The message comes first, and then the card: it is a present before it is money. */
 function giftCard(
-  { code, senderName, message, expiresOn, pageUrl, amount, design }: GiftCardContent,
+  { code, senderName, message, expiresOn, pageUrl, appleUrl, amount, design }: GiftCardContent,
   { intro, translate, locale, designOfStore }: Options & { readonly intro: readonly Block[] },
 ): readonly Block[] {
   const shown = designOf(design, designOfStore);
@@ -130,6 +130,7 @@ function giftCard(
       hint: translate('codeHint'),
       alt: translate('qrAlt'),
     },
+    ...button(translate('addToApple'), appleUrl),
     { block: 'note', text: translate('codeIsMoney') },
   ];
 }

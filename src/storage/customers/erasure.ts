@@ -193,6 +193,10 @@ export function* erasePersonOfCard(
         customer_id = case when customer_id = ${customerId} then null else customer_id end,
         recipient_id = case when recipient_id = ${customerId} then null else recipient_id end
       where store_id = ${storeId} and id = ${cardId}`,
+    // The devices of the holder are personal data; the passes on them stay as they are.
+    sql`
+      delete from wallet_cards where store_id = ${storeId} and card_id = ${cardId} and not exists (
+        select 1 from gift_cards where store_id = ${storeId} and id = ${cardId} and recipient_id is not null)`,
   );
 }
 

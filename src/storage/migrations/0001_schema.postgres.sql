@@ -814,6 +814,10 @@ begin
     else strpos(w.patterns, ' ' || new.type || ' ') > 0 or strpos(w.patterns, ' * ') > 0
       or strpos(w.patterns, ' ' || split_part(new.type, '.', 1) || '.* ') > 0
   end;
+  -- The update of a card in wallets: one that waits or is being sent includes this change.
+  update wallet_cards
+  set changed_at = greatest(changed_at + 1, new.created_at), next_at = coalesce(next_at, new.created_at)
+  where store_id = new.store_id and card_id = new.subject_id;
   return null;
 end $$;
 create trigger events_are_enqueued after insert on events
@@ -999,6 +1003,58 @@ create table email_servers (
   primary key (store_id, state),
   check (code is null or (state = 'draft' and code_sent_at is not null))
 ); -- by store
+
+-- The wallets of phones that an owner has set up for a store: what signs the passes of its cards.
+create table wallets (
+  store_id bigint not null references stores (id),
+  kind text collate "C" not null check (kind = 'apple'),
+  -- The pass type id and the team of Apple.
+  name text collate "C" not null,
+  holder text collate "C" not null,
+  -- Sealed, and bound to the store, kind, name and holder.
+  credential bytea not null,
+  -- Of the certificate, if there is one.
+  expires_at bigint,
+  set_at bigint not null,
+  -- Since when every update has failed, and the last failure.
+  failing_since bigint,
+  failure text collate "C",
+  primary key (store_id, kind),
+  check ((failing_since is null) = (failure is null))
+); -- by store
+
+-- The cards in wallets. One row has all changes that are not sent yet.
+create table wallet_cards (
+  store_id bigint not null,
+  card_id bigint not null,
+  kind text collate "C" not null,
+  -- The last change of the card; it rises with each one.
+  changed_at bigint not null,
+  -- When the update is due; while it is claimed, when the claim expires; null: nothing is to be sent.
+  next_at bigint,
+  lease bigint,
+  -- The attempts of this update, and the first one.
+  attempts bigint not null default 0 check (attempts >= 0),
+  first_at bigint,
+  primary key (store_id, card_id, kind),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  foreign key (store_id, kind) references wallets (store_id, kind) on delete cascade,
+  check (lease is null or next_at is not null)
+); -- by store
+create index wallet_cards_due on wallet_cards (store_id, kind, next_at);
+
+-- The devices that show a card and receive pushes about it.
+create table wallet_devices (
+  store_id bigint not null,
+  card_id bigint not null,
+  kind text collate "C" not null default 'apple' check (kind = 'apple'),
+  device text collate "C" not null check (length(device) between 1 and 100),
+  push_token text collate "C" not null check (length(push_token) between 1 and 200),
+  registered_at bigint not null,
+  primary key (store_id, card_id, device),
+  foreign key (store_id, card_id, kind) references wallet_cards (store_id, card_id, kind) on delete cascade
+); -- by store
+create index wallet_devices_by_device on wallet_devices (store_id, device);
 
 -- Emails, written in the transaction of their cause and sent afterwards.
 create table email_deliveries (

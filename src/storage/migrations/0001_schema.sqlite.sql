@@ -915,6 +915,66 @@ create table email_servers (
   check (code is null or (state = 'draft' and code_sent_at is not null))
 ) strict;
 
+-- The wallets of phones that an owner has set up for a store: what signs the passes of its cards.
+create table wallets (
+  store_id integer not null references stores (id),
+  kind text not null check (kind = 'apple'),
+  -- The pass type id and the team of Apple.
+  name text not null,
+  holder text not null,
+  -- Sealed, and bound to the store, kind, name and holder.
+  credential blob not null,
+  -- Of the certificate, if there is one.
+  expires_at integer,
+  set_at integer not null,
+  -- Since when every update has failed, and the last failure.
+  failing_since integer,
+  failure text,
+  primary key (store_id, kind),
+  check ((failing_since is null) = (failure is null))
+) strict, without rowid;
+
+-- The cards in wallets. One row has all changes that are not sent yet.
+create table wallet_cards (
+  store_id integer not null,
+  card_id integer not null,
+  kind text not null,
+  -- The last change of the card; it rises with each one.
+  changed_at integer not null,
+  -- When the update is due; while it is claimed, when the claim expires; null: nothing is to be sent.
+  next_at integer,
+  lease integer,
+  -- The attempts of this update, and the first one.
+  attempts integer not null default 0 check (attempts >= 0),
+  first_at integer,
+  primary key (store_id, card_id, kind),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  foreign key (store_id, kind) references wallets (store_id, kind) on delete cascade,
+  check (lease is null or next_at is not null)
+) strict, without rowid;
+create index wallet_cards_due on wallet_cards (store_id, kind, next_at);
+
+-- The devices that show a card and receive pushes about it.
+create table wallet_devices (
+  store_id integer not null,
+  card_id integer not null,
+  kind text not null default 'apple' check (kind = 'apple'),
+  device text not null check (length(device) between 1 and 100),
+  push_token text not null check (length(push_token) between 1 and 200),
+  registered_at integer not null,
+  primary key (store_id, card_id, device),
+  foreign key (store_id, card_id, kind) references wallet_cards (store_id, card_id, kind) on delete cascade
+) strict, without rowid;
+create index wallet_devices_by_device on wallet_devices (store_id, device);
+
+-- Enqueues the update of a card in wallets with the event of its change. One that waits or is being sent includes it.
+create trigger events_reach_wallets after insert on events
+when exists (select 1 from wallet_cards where store_id = new.store_id and card_id = new.subject_id)
+begin
+  update wallet_cards set changed_at = max(changed_at + 1, new.created_at), next_at = coalesce(next_at, new.created_at)
+  where store_id = new.store_id and card_id = new.subject_id;
+end;
+
 -- Emails, written in the transaction of their cause and sent afterwards.
 create table email_deliveries (
   store_id integer not null,

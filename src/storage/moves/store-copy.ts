@@ -87,17 +87,20 @@ export function* listArrivingStores(): Script<readonly number[]> {
   return rows.map(({ id }) => toNumber(id));
 }
 
-/** Counts the emails and webhook deliveries of a store that a process is sending (ms). */
+/** Counts the emails, webhook deliveries and updates of wallets of a store that a process is sending (ms). */
 export function* countClaims(storeId: number, now: number): Script<number> {
-  const [emails, deliveries] = yield* parallel(
+  const [emails, deliveries, updates] = yield* parallel(
     one(sql<{ claims: bigint }>`
       select count(*) as claims from email_deliveries
       where store_id = ${storeId} and next_at > ${now} and lease is not null`),
     one(sql<{ claims: bigint }>`
       select count(*) as claims from webhook_deliveries
       where store_id = ${storeId} and next_at > ${now} and lease is not null`),
+    one(sql<{ claims: bigint }>`
+      select count(*) as claims from wallet_cards
+      where store_id = ${storeId} and next_at > ${now} and lease is not null`),
   );
-  return toNumber(emails.claims + deliveries.claims);
+  return toNumber(emails.claims + deliveries.claims + updates.claims);
 }
 
 export type StoreCopyState = 'copying' | 'failed' | 'complete';

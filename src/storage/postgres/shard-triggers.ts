@@ -83,6 +83,10 @@ begin
       end', ${shard('webhook_deliveries')}, ${shard('webhooks')})
       using new.store_id, new.id, new.created_at, new.type, new.subject_id;
   end if;
+  execute format('
+    update %s set changed_at = greatest(changed_at + 1, $3), next_at = coalesce(next_at, $3)
+    where store_id = $1 and card_id = $2', ${shard('wallet_cards')})
+    using new.store_id, new.subject_id, new.created_at;
   return null;
 end $body$;
 `;

@@ -1,0 +1,68 @@
+/** The wallets of phones in which recipients keep cards: what signs the passes of a store, and its checks. */
+
+import type { Secret } from '../../platform/secret.ts';
+
+export type WalletKind = 'apple';
+
+/** The key and certificates that sign Apple's passes and its connections for pushes. */
+export type AppleCredential = {
+  /** PEM. */
+  readonly certificate: string;
+  /** The certificate of Apple that issued it, in PEM. */
+  readonly intermediate: string;
+  /** The private key, in PEM (PKCS #1). */
+  readonly key: Secret;
+};
+
+export type AppleCertificate = AppleCredential & {
+  /** `pass.com.example.giftcards` */
+  readonly passTypeId: string;
+  readonly teamId: string;
+  /** Instant in ms. */
+  readonly expiresAt: number;
+};
+
+/** The reasons for which uploaded files cannot sign passes. */
+export type AppleProblem =
+  | 'missing'
+  | 'size'
+  | 'unreadable'
+  | 'password'
+  | 'noKey'
+  | 'keyKind'
+  | 'mismatch'
+  | 'notPass'
+  | 'expired'
+  | 'noIntermediate';
+
+export type ReadApple =
+  | { readonly ok: true; readonly certificate: AppleCertificate }
+  | { readonly ok: false; readonly problem: AppleProblem };
+
+/** More than a certificate with its key and chain has. */
+export const credentialBytesMax = 50_000;
+export const credentialPasswordLengthMax = 200;
+
+const dayMs = 24 * 60 * 60 * 1_000;
+/** An owner is warned so long before a certificate expires: Apple issues the next one at once, but a person has to ask. */
+const warningMs = 30 * dayMs;
+
+/** @param expiresAt instant in ms; null: it does not expire. @returns null: nothing has to be done. */
+export function assessExpiry(expiresAt: number | null, now: number): 'warning' | 'error' | null {
+  if (expiresAt === null || expiresAt - now > warningMs) return null;
+  return expiresAt > now ? 'warning' : 'error';
+}
+
+/** The most devices that show a card. A further one replaces the oldest. */
+export const devicesMax = 10;
+
+const devicePattern = /^[\w.-]{1,100}$/;
+const pushTokenPattern = /^[0-9A-Za-z]{1,200}$/;
+
+export function isDevice(text: string): boolean {
+  return devicePattern.test(text);
+}
+
+export function isPushToken(text: unknown): text is string {
+  return typeof text === 'string' && pushTokenPattern.test(text);
+}

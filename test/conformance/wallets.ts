@@ -1,0 +1,223 @@
+/** Cards in wallets: sealed credentials, tokens of passes, devices, and the queue of updates. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { pino } from 'pino';
+import { walletQueue, type UpdateResult, type UpdateSender } from '../../src/delivery/wallets/queue.ts';
+import { startWorker, workerLimits, type Worker } from '../../src/delivery/worker.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import { roles } from '../../src/domain/staff/staff.ts';
+import { devicesMax } from '../../src/domain/wallets/wallet.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { endWallet, setUpWallet } from '../../src/service/staff-actions/wallets.ts';
+import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import {
+  findPass,
+  listChanged,
+  passToken,
+  registerDevice,
+  unregisterDevice,
+} from '../../src/service/wallets/apple.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
+import { findWallet, openCredential } from '../../src/storage/wallets/wallet.ts';
+import { personOf } from '../support/acting.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { until } from '../support/delivering.ts';
+import { money, newStore } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
+
+const wallet = {
+  kind: 'apple',
+  name: 'pass.example.flowers',
+  holder: 'TEAM012345',
+  expiresAt: null,
+  credential: new Secret('hush-hush-hush'),
+} as const;
+
+const silent = pino({ level: 'silent' });
+const sent: UpdateResult = { kind: 'sent', gone: [] };
+const failed: UpdateResult = { kind: 'failed', detail: 'responded with 503', gone: [], retryAfterMs: null };
+
+async function setUp(opened: OpenStore, change: Partial<typeof wallet> = {}): Promise<void> {
+  const owner = await personOf(opened, 'owner');
+  await opened.storage.write(() => setUpWallet(opened.ctx, owner, { ...wallet, ...change }));
+}
+
+function updates({ ctx, storage }: OpenStore, send: UpdateSender): Worker {
+  const queue = walletQueue({ ctx, storage, send, failed: () => undefined });
+  return startWorker(queue, silent, { ...workerLimits, pollMs: 20, restMs: 1 });
+}
+
+async function spend({ ctx, storage, store }: OpenStore, { id: cardId }: Card): Promise<void> {
+  const details = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  await storage.write(() => debit(ctx, { ...details, store, cardId, amount: money('1'), partial: false }));
+}
+
+/** Registers a device for a new card. */
+async function cardOnPhone(opened: OpenStore, device = 'phone') {
+  const { ctx, storage, store } = opened;
+  const { card, code } = await opened.issue();
+  const pass = {
+    storeId: store.id,
+    cardId: card.id,
+    token: passToken(ctx, { storeId: store.id, cardId: card.id }, code),
+  };
+  const phone = { device, pushToken: 'f00d' };
+  assert.equal(await storage.write(() => registerDevice(ctx, pass, phone)), 'registered');
+  return { card, code, pass };
+}
+
+async function rows({ storage, store }: OpenStore): Promise<readonly (number | null)[]> {
+  const found = await storage.read(() =>
+    all(
+      sql<{
+        next_at: bigint | null;
+      }>`select next_at from wallet_cards where store_id = ${store.id} order by card_id`,
+    ),
+  );
+  return found.map(({ next_at: at }) => (at === null ? null : Number(at)));
+}
+
+export function testWallets(factory: StorageFactory): void {
+  test('only owners set a wallet up, and its credential opens only for that wallet', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    for (const role of roles.filter((each) => each !== 'owner')) {
+      const person = await personOf(opened, role);
+      const forbidden = { code: 'insufficient-scope' };
+      await assert.rejects(
+        storage.write(() => setUpWallet(ctx, person, wallet)),
+        forbidden,
+      );
+      await assert.rejects(
+        storage.write(() => endWallet(ctx, person, 'apple')),
+        forbidden,
+      );
+    }
+    await setUp(opened);
+    const stored = await storage.read(() => findWallet(store.id, 'apple'));
+    assert.ok(stored);
+    assert.ok(!Buffer.from(stored.sealed).includes(wallet.credential.reveal()));
+    assert.equal(openCredential(ctx, stored), wallet.credential.reveal());
+    for (const changes of [{ storeId: store.id + 1 }, { name: 'pass.other' }, { holder: 'OTHER' }])
+      assert.throws(() => openCredential(ctx, { ...stored, ...changes }));
+  });
+
+  test('a token belongs to one card of one store, and a card keeps the newest devices', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    await setUp(opened);
+    const other = await storage.write(() => createStore(ctx, newStore({ domain: 'books.example' })));
+    const { code, pass } = await cardOnPhone(opened);
+    const second = await cardOnPhone(opened);
+    const found = await storage.read(() => findPass(ctx, pass));
+    assert.equal(found?.code?.reveal(), code.reveal());
+    const wrong = [
+      { ...pass, cardId: second.pass.cardId },
+      { ...pass, storeId: other.id },
+      { ...pass, token: new Secret('A'.repeat(80)) },
+      { ...pass, token: new Secret('not a token!') },
+    ];
+    const phone = { device: 'phone', pushToken: 'f00d' };
+    for (const each of wrong) {
+      assert.equal(await storage.read(() => findPass(ctx, each)), undefined);
+      assert.equal(await storage.write(() => registerDevice(ctx, each, phone)), 'unauthorized');
+      assert.equal(await storage.write(() => unregisterDevice(ctx, each, 'phone')), false);
+    }
+    assert.equal(
+      await storage.write(() => registerDevice(ctx, pass, { device: 'a/b', pushToken: 'f' })),
+      'invalid',
+    );
+    for (let place = 0; place < devicesMax; place += 1) {
+      ctx.clock.advance(1);
+      await storage.write(() => registerDevice(ctx, pass, { device: `device-${place}`, pushToken: 'f00d' }));
+    }
+    const changedOn = async (device: string): Promise<readonly number[]> =>
+      (await storage.read(() => listChanged(store.id, { device, since: 0 }))).map(({ cardId }) => cardId);
+    assert.deepEqual(await changedOn('phone'), [second.pass.cardId]);
+    assert.deepEqual(await changedOn('device-0'), [pass.cardId]);
+    assert.equal(await storage.write(() => unregisterDevice(ctx, second.pass, 'phone')), true);
+    assert.equal((await rows(opened)).length, 1);
+  });
+
+  test('all changes of a card that wait are one update, and those during an update are another', async () => {
+    await using opened = await openStore(factory);
+    await setUp(opened);
+    const { card } = await cardOnPhone(opened);
+    const quiet = await opened.issue();
+    for (let place = 0; place < 5; place += 1) await spend(opened, card);
+    await spend(opened, quiet.card);
+    const arrived = Promise.withResolvers<void>();
+    const hold = Promise.withResolvers<void>();
+    const cards: number[] = [];
+    // Two processes.
+    const send: UpdateSender = async (_wallet, { cardId }) => {
+      cards.push(cardId);
+      arrived.resolve();
+      await hold.promise;
+      return sent;
+    };
+    const workers = [updates(opened, send), updates(opened, send)];
+    await arrived.promise;
+    for (let place = 0; place < 3; place += 1) await spend(opened, card);
+    hold.resolve();
+    await until(async () => cards.length === 2 && (await rows(opened)).every((at) => at === null));
+    for (const worker of workers) await worker.stop();
+    assert.deepEqual(cards, [card.id, card.id]);
+  });
+
+  test('a failed update is tried again for three days, and a later change is sent after that', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    await setUp(opened);
+    const { card } = await cardOnPhone(opened);
+    let result = failed;
+    let tried = 0;
+    const worker = updates(opened, async () => {
+      tried += 1;
+      return result;
+    });
+    const health = async () => (await storage.read(() => findWallet(store.id, 'apple')))?.failure;
+    while ((await rows(opened))[0] !== null) {
+      ctx.clock.advance(4 * 3_600_000);
+      await worker.drain();
+    }
+    assert.ok(tried > 9 && tried < 40, String(tried));
+    assert.equal(await health(), 'responded with 503');
+    result = sent;
+    await spend(opened, card);
+    await until(async () => (await health()) === null);
+    await worker.stop();
+  });
+
+  test('a restored copy sends nothing until an owner has confirmed it', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage } = opened;
+    await setUp(opened);
+    await cardOnPhone(opened);
+    await storage.write(() => markRestored(ctx, ctx.clock.now()));
+    let tried = 0;
+    const worker = updates(opened, async () => {
+      tried += 1;
+      return sent;
+    });
+    await worker.drain();
+    assert.equal(tried, 0);
+    const owner = await personOf(opened, 'owner');
+    await storage.write(() => confirmRestored(ctx, owner, { isSent: true }));
+    await until(() => tried === 1);
+    await worker.stop();
+  });
+
+  test('another pass type removes the cards of the one before, a new certificate keeps them', async () => {
+    await using opened = await openStore(factory);
+    await setUp(opened);
+    await cardOnPhone(opened);
+    await setUp(opened);
+    assert.equal((await rows(opened)).length, 1);
+    await setUp(opened, { name: 'pass.example.other' as typeof wallet.name });
+    assert.equal((await rows(opened)).length, 0);
+  });
+}
