@@ -38,11 +38,12 @@ export async function openRecipientShop(): Promise<RecipientShop> {
   };
 }
 
-/** Waits for the card with the code. */
+/** Waits for the card with the code, and folds its present. */
 export async function cardShown(page: Page, code: string): Promise<void> {
   await page.waitForFunction(
     (text) => document.querySelector('#shown-code')?.textContent?.replaceAll(' ', '') === text,
     {},
     code,
   );
+  await page.evaluate(() => document.querySelector<HTMLElement>('.gift-fold[open] > summary')?.click());
 }

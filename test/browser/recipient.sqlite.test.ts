@@ -42,7 +42,13 @@ for (const [locale, language, direction] of [
       assert.equal(await window.open(javaScript ? '/b' : '/b/card'), 200);
       if (javaScript) await page.goto(window.url(`/b/card#${code}`));
       else await enter(page, `${code.slice(0, 8)} ${code.slice(8)}`);
-      await page.waitForSelector('.qr-tap');
+      // The present of a card with a sender is first, and the code one tap behind it.
+      await page.waitForSelector('.gift-fold[open] .gift-words', { visible: true });
+      assert.equal(await page.$eval('.qr-tap', (button) => button.checkVisibility()), false);
+      if (javaScript) assert.deepEqual(await accessibilityFaults(page), []);
+      assert.deepEqual(await overflowFaults(page), []);
+      await page.click('.gift-fold > summary');
+      await page.waitForSelector('.qr-tap', { visible: true });
       assert.equal(page.url(), window.url(javaScript ? '/b/card' : '/b'));
       assert.equal(await page.$eval('html', ({ dir }) => dir), direction);
       assert.deepEqual(await documentFaults(page, language), []);
@@ -162,6 +168,29 @@ test('the card stays after Back, a reload and a closed tab, and leaves with “C
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
   await page.goBack();
   assert.ok(await page.waitForSelector('#code', { visible: true }), 'the form, without the card');
+});
+
+test('a present opens once in a browser, and is folded below the code afterwards', async () => {
+  await using window = await chromium.window(gateway, { viewport });
+  const { page } = window;
+  const isOpen = (): Promise<boolean> =>
+    page.$eval('.gift-fold', (fold) => fold instanceof HTMLDetailsElement && fold.open);
+  assert.equal(await window.open('/b'), 200);
+  await page.goto(link);
+  await page.waitForSelector('.gift-fold[open] h2', { visible: true });
+  assert.match(await page.$eval('.gift-fold h2', ({ textContent }) => textContent ?? ''), /^Ada /);
+  await page.reload();
+  await page.waitForSelector('.qr-tap', { visible: true });
+  assert.equal(await isOpen(), false);
+  await page.click('.gift-fold > summary');
+  await page.waitForSelector('.gift-words', { visible: true });
+  await page.click('.gift-fold > summary');
+  await page.waitForSelector('.qr-tap', { visible: true });
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }]);
+  await page.click('.gift-fold > summary');
+  assert.equal(await page.$eval('.gift-fold .gift', (gift) => gift.getAnimations().length), 0);
+  const kept = await page.evaluate(() => JSON.stringify(Object.entries(localStorage)));
+  assert.doesNotMatch(kept, new RegExp(`${code}|Ada`, 'i'));
 });
 
 test('the result of a form on another site becomes a page that can be reloaded', async () => {
@@ -290,6 +319,7 @@ test('without JavaScript, a visitor reads the shown card in another language', a
   await choose('Français');
   assert.equal(page.url(), window.url('/b?lang=fr'));
   assert.equal(await page.$eval('html', ({ lang }) => lang), 'fr');
+  await cardShown(page, code);
   assert.equal(await scan(page, '.qr-tap > svg'), link);
 });
 

@@ -64,8 +64,11 @@ async function deleteOld(cache) {
     if (index >= copiesMax || !(savedAt >= oldest)) await cache.delete(request);
 }
 
-/** Keeps the page without a card and its files, and registers the worker. @param {string} worker */
-async function keepPage(worker) {
+/**
+ * Keeps the page without a card, its files and the drawing of the card, and registers the worker.
+ * @param {string} worker @param {Document} found
+ */
+async function keepPage(worker, found) {
   await navigator.serviceWorker.register(worker);
   await document.fonts.ready;
   const folder = new URL('.', import.meta.url).href;
@@ -74,6 +77,7 @@ async function keepPage(worker) {
     location.pathname + location.search,
     ...files.filter((name) => name.startsWith(folder)),
     new URL('recipient-image.js', folder).href,
+    ...Array.from(found.images, (image) => new URL(image.getAttribute('src') ?? '', folder).href),
   ]);
   const kept = await (await caches.open(pagesName)).keys();
   // After an upgrade, kept pages name files of the version before.
@@ -102,7 +106,7 @@ export async function keepCard(found, { page, worker, code }) {
     const headers = { [savedAtHeader]: String(Date.now()) };
     await cache.put(place, new Response(new Blob([iv, sealed]), { headers }));
     await deleteOld(cache);
-    await keepPage(worker);
+    await keepPage(worker, found);
   } catch {
     // A private window, or no space: the page needs a connection.
   }

@@ -76,6 +76,27 @@ async function find({ code, email }) {
   }
 }
 
+const openedName = `largesse-gifts ${page}`;
+const openedMax = 20;
+
+/**
+ * Folds the present of a card that this browser has shown before. The browser keeps when such cards were issued, and nothing
+ * else of them.
+ * @param {ParentNode} shown
+ */
+function foldOpened(shown) {
+  const gift = shown.querySelector('details[data-gift]');
+  if (!(gift instanceof HTMLDetailsElement)) return;
+  const { gift: own = '' } = gift.dataset;
+  try {
+    const opened = (localStorage.getItem(openedName) ?? '').split(' ');
+    if (opened.includes(own)) gift.open = false;
+    else localStorage.setItem(openedName, [own, ...opened].slice(0, openedMax).join(' ').trim());
+  } catch {
+    // The browser keeps nothing for this site.
+  }
+}
+
 let searches = 0;
 
 /** Hides the page. @returns {readonly (Element | undefined)[]} the notice that the card is loaded, and that it is not */
@@ -123,6 +144,7 @@ function replacePage(found, { code }) {
   const { lang, dir } = found.documentElement;
   Object.assign(document.documentElement, { lang, dir });
   document.title = found.title;
+  foldOpened(shown);
   document.getElementById('recipient')?.replaceWith(document.adoptNode(shown));
   prepareButtons(shown);
   const field = document.getElementById('code');
@@ -181,6 +203,8 @@ document.addEventListener(
   'toggle',
   (event) => {
     if (!(event instanceof ToggleEvent) || !(event.target instanceof HTMLElement)) return;
+    // The page now begins with the present, or with the code.
+    if (event.target.matches('[data-gift]')) scrollTo({ top: 0 });
     if (event.target.id !== 'full') return;
     // A browser can reject it, for example with an empty battery.
     if (event.newState === 'open') wakeLock = navigator.wakeLock?.request('screen').catch(() => undefined);
@@ -201,6 +225,7 @@ if (document.querySelector('[data-opens]')) {
     code: code instanceof HTMLInputElement ? code.value : '',
     email: email instanceof HTMLInputElement ? email.value : '',
   };
+  foldOpened(document);
   const isKept = typed.code !== '' && keep(typed);
   if (typed.code !== '') void keepCard(document, { page, worker, code: typed.code });
   history.replaceState(null, '', isKept ? `${page}/card${location.search}` : location.href);

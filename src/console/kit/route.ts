@@ -114,6 +114,8 @@ export type CustomerLanguage = {
       | 'codeHint'
       | 'contact'
       | 'expiryLabel'
+      | 'giftCardHeading'
+      | 'giftFromHeading'
       | 'messageLabel'
       | 'senderLabel'
       | 'qrAlt'

@@ -117,19 +117,22 @@ function spendable({ language: { locale, texts, shared } }: RecipientPlace, { ca
     card.expiresOn === null
       ? undefined
       : markup`<span id="valid-until">${shared.expiryLabel} <span class="nowrap">${dayText(card.expiresOn, locale, 'long')}</span></span>`;
-  return markup`<section class="spendable"><p class="notice" id="saved" role="status" data-text="${texts.saved}" hidden></p><h1 class="sr">${shared.cardTitle}</h1><p>${figure(available, locale)} <span class="soft">${texts.available}</span></p>
+  return markup`<section class="spendable"><p class="notice" id="saved" role="status" data-text="${texts.saved}" hidden></p><p>${figure(available, locale)} <span class="soft">${texts.available}</span></p>
 ${balanceRibbon(card, fillPlain(texts.left, { left, initial }))}
 <p class="row apart small soft">${held}${until}</p></section>
 `;
 }
 
-/** The card as it was given, with the words of the person who gave it. */
+/**
+ * The card as it was given. With words of the person who gave it, it is a present: it opens in place of the code, and is
+ * folded below it afterwards, and when the browser has shown it before (`recipient.js`).
+ */
 function gift(
   { frame }: ConsoleServices,
   { shop, brand, design, language }: RecipientPlace,
   card: Card,
 ): Markup {
-  const { locale, shared } = language;
+  const { locale, texts, shared } = language;
   const drawing = giftDrawing({
     shop,
     name: card.recipientName,
@@ -137,15 +140,19 @@ function gift(
     brand,
     drawing: drawingOf(frame, designOf(card.design, design)),
   });
-  const from =
-    card.senderName === null
-      ? undefined
-      : markup`<footer>${shared.senderLabel}: <bdi>${card.senderName}</bdi></footer>`;
+  const { senderName, message } = card;
+  if (senderName === null && message === null)
+    return markup`<section class="panel" aria-label="${texts.gift}">${drawing}</section>
+`;
+  const heading =
+    senderName === null
+      ? shared.giftCardHeading
+      : fill(shared.giftFromHeading, { sender: markup`<bdi>${senderName}</bdi>` });
   const words =
-    card.message === null && card.senderName === null
+    message === null
       ? undefined
-      : markup`<blockquote class="gift-note"><span dir="auto">${card.message ?? ''}</span>${from}</blockquote>`;
-  return markup`<section class="panel stack" aria-label="${shared.messageLabel}">${drawing}${words}</section>
+      : markup`<blockquote class="gift-note${message.length > 160 ? ' long' : ''}" dir="auto">${message}</blockquote>`;
+  return markup`<details class="gift-fold" data-gift="${card.createdAt}" open><summary><span class="when-open">${texts.showCode}</span><span class="when-folded">${texts.gift}</span></summary><div class="gift-words"><h2>${heading}</h2>${words}${drawing}</div></details>
 `;
 }
 
@@ -182,9 +189,9 @@ export function recipientCardPage(
   if (card.balance.minor === 0n) return endedPage(services, place, shown, spentText(place, shown));
   const { shop, brand, language, cardPage } = place;
   const { texts, shared } = language;
-  const content = markup`${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
+  const content = markup`<h1 class="sr">${shared.cardTitle}</h1>${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
 ${walletButtons(place, shown)}<p class="small soft">${shared.codeHint} ${texts.private}</p></section>
-<div class="grid">${gift(services, place, card)}${history(place, shown)}${another(place)}</div>
+${gift(services, place, card)}<div class="grid">${history(place, shown)}${another(place)}</div>
 ${fullScreen(place, shown)}`;
   const sheet = cardSheet({
     card,
