@@ -135,6 +135,7 @@ export const cardFilters = {
   balance_min: amountBound('Only cards with this balance or more.'),
   balance_max: amountBound('Only cards with this balance or less.'),
   order_id: idFilter('Only cards that were sold with this order.'),
+  batch_id: idFilter('Only cards that this batch issued.'),
   last_characters: field<string>(
     Type.String({
       pattern: lastCharactersPattern,

@@ -24,7 +24,7 @@ export const exportCustomer = stream({
   tag: 'Customers',
   summary: 'Export a customer',
   description:
-    'Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.',
+    'Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.',
   query: {},
   response: {
     description: 'The document, with the members `customer`, `gift_cards` and `events`.',

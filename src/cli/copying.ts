@@ -27,6 +27,7 @@ import {
   convertRows,
   isCompared,
 } from '../service/moves/earlier-schema.ts';
+import { sumRedemptions } from '../storage/cards/card.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { listKeyChecks } from '../storage/proofs/key-check.ts';
 import { isBeforeRelease, loadMigrations } from '../storage/schema/migrate.ts';
@@ -219,7 +220,10 @@ async function compareConverted(copying: Copying, tables: readonly Table[]): Pro
   const ofTarget = await showing(copying, 'target', (reached) =>
     atTarget(target.read(() => takeTotals(compared, reached))),
   );
-  for (const { store } of await atTarget(target.read(listStores))) await rebuildSums(target, store);
+  for (const { store } of await atTarget(target.read(listStores))) {
+    await rebuildSums(target, store);
+    await atTarget(target.write(() => sumRedemptions(store.id)));
+  }
   const verification = await atTarget(target.read(verifyCopy));
   const { watermark } = ofSource;
   const differences = differencesOf(

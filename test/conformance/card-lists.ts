@@ -21,10 +21,12 @@ import {
   type RowsMax,
   showCardDetails,
 } from '../../src/service/cards/list.ts';
+import { debit } from '../../src/service/money/spend.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { anyCard, type CardFilter, type CardPosition, type CardSort } from '../../src/storage/cards/list.ts';
 import type { DetailedCard } from '../../src/storage/cards/detailed-card.ts';
+import { findCardView, saveFirstView, type FirstView } from '../../src/storage/cards/view.ts';
 import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -50,7 +52,12 @@ const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'
 const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
 
 /** A card, and the time of its last entry. */
-type ListedCard = DetailedCard & { readonly lastActivityAt: number; readonly locationId: number | null };
+type ListedCard = DetailedCard &
+  FirstView & {
+    readonly lastActivityAt: number;
+    readonly locationId: number | null;
+    readonly isRedeemed: boolean;
+  };
 
 type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
 
@@ -64,16 +71,24 @@ async function readAll(
     const found = await storage.read(() => showCardDetails(ctx, { storeId: store.id, cardId }));
     const { chainEnd } = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId }));
     const last = await storage.read(() => findTransfer(store.id, chainEnd.transferId));
-    const [issued] = await storage.read(() =>
-      listTransfersAfter({ storeId: store.id, cardId }, { after: 0, limit: 1 }),
+    const transfers = await storage.read(() =>
+      listTransfersAfter({ storeId: store.id, cardId }, { after: 0, limit: 9 }),
     );
-    cards.push({ ...found, lastActivityAt: last?.createdAt ?? 0, locationId: issued?.locationId ?? null });
+    const view = await storage.read(() => findCardView({ storeId: store.id, cardId }));
+    cards.push({
+      ...found,
+      ...view,
+      lastActivityAt: last?.createdAt ?? 0,
+      locationId: transfers[0]?.locationId ?? null,
+      isRedeemed: transfers.some(({ credit }) => credit === 'redemptions'),
+    });
   }
   return cards;
 }
 
 /** Returns whether a card meets the filter, without SQL. */
-function meets({ card, emailStatus, lastActivityAt, locationId }: ListedCard, filter: CardFilter): boolean {
+function meets(listed: ListedCard, filter: CardFilter): boolean {
+  const { card, emailStatus, lastActivityAt, locationId, batchId, viewedAt, isRedeemed } = listed;
   const within = <T extends string | number | bigint>(
     value: T | null,
     range: { readonly min: T; readonly max: T } | null,
@@ -90,6 +105,9 @@ function meets({ card, emailStatus, lastActivityAt, locationId }: ListedCard, fi
     within(card.expiresOn, filter.expiresOn) &&
     within(card.balance.minor, filter.balance) &&
     (filter.orderId === null || card.orderId === filter.orderId) &&
+    (filter.batchId === null || batchId === filter.batchId) &&
+    (filter.viewed === null || (viewedAt !== null) === filter.viewed) &&
+    (filter.redeemed === null || isRedeemed === filter.redeemed) &&
     (filter.lastCharacters === null || card.lastCharacters === filter.lastCharacters) &&
     meetsFieldFilters(card, filter) &&
     (filter.issuedAt === null || (locationId !== null && filter.issuedAt.includes(locationId))) &&
@@ -176,6 +194,15 @@ async function listBack(
   return assert.fail('the list does not begin');
 }
 
+const plainDebit = {
+  actor: 'test',
+  reference: null,
+  note: null,
+  orderId: null,
+  versions: null,
+  partial: false,
+} as const;
+
 /** Cards of all kinds, two thirds of them with emails. */
 async function fill(
   books: Books,
@@ -204,6 +231,7 @@ async function fill(
           recipientName: pick([null, 'Linus', 'Ada Lin']),
         }),
         ...(isEmailed && { emails: { sendAt: pick([null, ctx.clock.now() + 3_600_000]) } }),
+        ...(random() < 0.4 && { batchId: pick([555, 556]) }),
       }),
     );
     ids.push(card.id);
@@ -220,6 +248,10 @@ async function fill(
       await storage.write(() =>
         execute(sql`update gift_cards set order_id = 77 where store_id = ${store.id} and id = ${card.id}`),
       );
+    if (change === 4)
+      await storage.write(() => debit(ctx, { ...plainDebit, store, cardId: card.id, amount: money('0.01') }));
+    if (random() < 0.3)
+      await storage.write(() => saveFirstView({ storeId: store.id, cardId: card.id }, ctx.clock.now()));
     if (change !== 0 && random() < 0.15)
       await storage.write(() =>
         suspendCard(ctx, { store, cardId: card.id, actor: 'test', versions: null, reason: null }),
@@ -272,7 +304,7 @@ export function testCardLists(factory: StorageFactory): void {
       const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
       const filters: fc.Arbitrary<CardFilter> = fc.record({
         state: rarely(fc.constantFrom(...cardStates)),
-        emailStatus: rarely(fc.constantFrom<'bounced' | 'dead'>('bounced', 'dead')),
+        emailStatus: rarely(fc.constantFrom('bounced', 'dead', 'sent', 'queued')),
         customerId: rarely(fc.constantFrom(...customers, 0)),
         createdAt: rarely(instants),
         disabledAt: rarely(instants),
@@ -280,6 +312,9 @@ export function testCardLists(factory: StorageFactory): void {
         expiresOn: rarely(range(fc.integer({ min: -2, max: 401 }).map((days) => addDays(today, days)))),
         balance: rarely(range(fc.constantFrom(0n, 100n, 1_000n, 1_001n, 9_999n))),
         orderId: rarely(fc.constantFrom(77, 78)),
+        batchId: rarely(fc.constantFrom(555, 556, 557)),
+        viewed: rarely(fc.boolean()),
+        redeemed: rarely(fc.boolean()),
         lastCharacters: rarely(fc.constantFrom(lastCharacters)),
         note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
         externalId: rarely(fc.constantFrom('order-1', 'order-2', 'order-3')),

@@ -40,6 +40,7 @@ const suspension = /^(?:is suspended, but has no change of|differs from what was
 const lastChange = /^has another last change than the end of its chain$/;
 const unchangedName =
   'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
+const unchangedBatch = 'It is not repeated anywhere, and moves no money.';
 const orderOfCommits = 'It is the order of the commits on this server, and is not copied.';
 const ofHold = /^has holds that differ from their events$/;
 
@@ -93,6 +94,9 @@ export const tables: Readonly<Record<string, TableCase>> = {
       initial_value: { finds: /^was not issued for its initial value$/ },
       balance: { finds: /^has a balance that is not the sum of its transfers$/ },
       held: { finds: /^has a held amount that is not the sum of its open holds$/ },
+      redeemed: { finds: /^has a redeemed amount that is not the sum of its redemptions$/ },
+      batch_id: { unverified: unchangedBatch },
+      viewed_at: { unverified: unchangedBatch },
       last_characters: { finds: ofRecord },
       code_lookup: {
         finds: /^refers to a code that does not exist$|^has several codes and refers to none$/,

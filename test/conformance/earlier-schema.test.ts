@@ -41,6 +41,10 @@ async function openEarlier(factory: StorageFactory): Promise<OpenStore> {
     sql`alter table store_ages drop column tax`,
     sql`alter table store_ages drop column sold`,
     sql`alter table store_ages drop column sold_tax`,
+    sql`drop index gift_cards_by_batch`,
+    sql`alter table gift_cards drop column batch_id`,
+    sql`alter table gift_cards drop column viewed_at`,
+    sql`alter table gift_cards drop column redeemed`,
     sql`alter table store_ages drop column redeemed`,
     sql`alter table store_ages drop column redeemed_tax`,
     // It stored only the sums of months.

@@ -261,6 +261,8 @@ CREATE TABLE email_deliveries (
   ended_at integer,
   -- As in events.
   trace_context blob,
+  -- The batch of its card; null: the card was issued alone.
+  batch_id integer,
   primary key (store_id, card_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
@@ -430,6 +432,12 @@ CREATE TABLE gift_cards (
     check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)),
   -- The VAT with which the card was issued.
   vat text,
+  -- A cache of the ledger: redemptions less their reversals. Changes only together with a transfer.
+  redeemed integer not null default 0 check (redeemed >= 0),
+  -- The batch that issued it; null: it was issued alone.
+  batch_id integer,
+  -- When the recipient's page first showed it; null: it did not, or the time was erased.
+  viewed_at integer,
   -- The last version of the card whose event was erased.
   erased_event_version integer check (erased_event_version >= 1),
   primary key (store_id, id),
@@ -1207,6 +1215,9 @@ CREATE INDEX customer_erasures_unfinished on customer_erasures (requested_at) wh
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
+CREATE INDEX email_deliveries_by_batch on email_deliveries (store_id, batch_id, state, kind, id, card_id)
+  where batch_id is not null;
+
 CREATE INDEX email_deliveries_by_id on email_deliveries (store_id, id, state);
 
 CREATE UNIQUE INDEX email_deliveries_by_occasion on email_deliveries (store_id, card_id, occasion)
@@ -1221,6 +1232,8 @@ CREATE INDEX email_deliveries_failed on email_deliveries (store_id, state, card_
 
 CREATE INDEX email_deliveries_scheduled on email_deliveries (store_id, card_id, id)
   where kind = 'gift_card' and state = 'scheduled';
+
+CREATE INDEX gift_cards_by_batch on gift_cards (store_id, batch_id, id) where batch_id is not null;
 
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;

@@ -7,6 +7,7 @@ import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
 import { testApiRequests } from './api-requests.ts';
 import { testBatches } from './batches.ts';
+import { testCampaigns } from './campaigns.ts';
 import { testBooks } from './books.ts';
 import { testNetBooks } from './net-books.ts';
 import { testAccess } from './access.ts';
@@ -49,6 +50,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: issue and retrieve`, () => testCards(factory));
   suite(`${name}: requests to the API`, () => testApiRequests(factory));
   suite(`${name}: batches`, () => testBatches(factory));
+  suite(`${name}: campaigns`, () => testCampaigns(factory));
   suite(`${name}: stocks of printed cards`, () => testStocks(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
+import { openBrowser } from '../support/browser.ts';
 import { until } from '../support/delivering.ts';
 import { engine } from '../support/engine.ts';
 import { command } from '../support/served.ts';
@@ -179,12 +180,18 @@ for (const address of ['Ada.Lovelace+gift@Example.com', 'Grâce.Ωmega@exämple.
   });
 }
 
-test('the reason of a suspension is erased as a note is, and the card stays suspended', async () => {
+test('the reason of a suspension is erased as a note is, the first view always, and the card stays suspended', async () => {
   for (const erase_notes of [false, true]) {
     const email = `suspended-${erase_notes}@example.com`;
-    const { id, customer_id: customerId } = await shop.issue({ initial_value: '5.00', email });
+    const { id, code, customer_id: customerId } = await shop.issue({ initial_value: '5.00', email });
+    const views = async () =>
+      (await service.query('select viewed_at from gift_cards where viewed_at is not null')).length;
+    const before = await views();
+    assert.equal((await openBrowser(service).post('/b', { code })).status, 200);
+    assert.equal(await views(), before + 1);
     await shop.ask(`POST /gift_card/${id}/suspend`, { json: { reason: 'Ann has called' } });
     await erased(customerId, { erase_notes });
+    assert.equal(await views(), before);
     const { json } = await shop.ask(`GET /gift_cards/${id}`);
     const { gift_card: card } = json as { readonly gift_card: Readonly<Record<string, unknown>> };
     assert.deepEqual(
@@ -303,6 +310,7 @@ test('only a token with manage_customers exports and erases', async () => {
 test('an export contains everything about the customer, and nothing about others', async () => {
   const address = 'katherine@example.com';
   const { customerId, bought, received, unsent, other } = await plant(address);
+  await openBrowser(service).post('/b', { code: bought.code });
   const response = await shop.ask(`GET /customers/${customerId}/export`);
   assert.equal(response.status, 200, response.text);
   assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
@@ -312,6 +320,7 @@ test('an export contains everything about the customer, and nothing about others
     transactions: unknown[];
     holds: unknown[];
     emails: { recipient: string }[];
+    viewed_at: string | null;
     code?: string;
   };
   const document = response.json as {
@@ -325,6 +334,8 @@ test('an export contains everything about the customer, and nothing about others
   assert.ok([bought, received, unsent].every(({ id }) => cards.has(id)));
   assert.equal(cards.get(bought.id)?.transactions.length, 3);
   assert.equal(cards.get(bought.id)?.holds.length, 1);
+  assert.match(cards.get(bought.id)?.viewed_at ?? '', /^\d{4}-\d\d-\d\dT/);
+  assert.equal(cards.get(received.id)?.viewed_at, null);
   assert.ok(
     document.gift_cards.every(({ emails }) => emails.every(({ recipient }) => recipient === address)),
   );

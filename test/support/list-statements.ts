@@ -41,6 +41,8 @@ export async function listStatements({
     'by last activity': { lastActivityAt: range },
     'by expiry': { expiresOn: { min: '2026-01-01', max: '2026-12-31' } },
     'by order': { orderId: 7 },
+    'by batch': { batchId: 7 },
+    'by redemption': { batchId: 7, redeemed: true, viewed: false },
     'by note': { note: 'x' },
     'by text': { text: 'x' },
   };

@@ -20,6 +20,7 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
     initial_value: 1_500,
     balance: Number(balances.at(-1)),
     held: 0,
+    redeemed: 0,
     code_lookup: null,
     last_characters: 'abcd',
     vat: null,

@@ -34,7 +34,7 @@ const webhookId = 'path webhook_id required';
 /** The fields of a page of cards and its filters. */
 const cardFilters = [
   'state', 'email_status', 'created_at_min', 'created_at_max', 'disabled_at_min', 'disabled_at_max', 'last_activity_at_min',
-  'last_activity_at_max', 'expires_on_min', 'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', ...filteredFields, 'tag',
+  'last_activity_at_max', 'expires_on_min', 'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'batch_id', 'last_characters', ...filteredFields, 'tag',
 ].map((name) => `query ${name}`); // prettier-ignore
 const cardPage = ['query sort', 'query limit', 'query cursor', 'query fields'];
 const movementFilters = [

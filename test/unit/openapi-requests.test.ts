@@ -85,6 +85,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query balance_min': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query balance_max': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query order_id': [integers, noIds],
+    'query batch_id': [integers, noIds],
     'query location_id': [[244_212_380_101, 1, 'none'], ['', '0', 'Market', 0, 1.5, null]],
     'query reference': [['receipt-1', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
     'query order_reference': [['B-1017', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],

@@ -2,6 +2,7 @@
 
 import type { Batch } from '../../domain/batches/batch.ts';
 import { Fault } from '../../domain/fault.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { batchSpreadsheet } from '../../service/batches/export.ts';
 import { batchKeyOf } from '../../service/batches/batch.ts';
@@ -11,9 +12,12 @@ import {
   listStoreBatches,
   showBatch,
 } from '../../service/batches/batch-lists.ts';
+import { letterList } from './letters.ts';
 import { recordCodesRead } from '../../service/staff-actions/batch.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { type batchTexts, lineErrorText } from './form.ts';
+import { campaignPanels } from './campaign.ts';
+import { batchEmailRoutes, doneNotice } from './emails.ts';
 import { newBatchRoutes } from './new.ts';
 import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
 import { figure } from '../kit/format.ts';
@@ -44,7 +48,10 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
   const text = page.text.batches;
   const place = placeIn(page.request, batchesOnPage);
   const shown = await longReads(page.services).read(() => listStoreBatches(page.store.id, place));
-  const actions = markup`<a class="button" href="${page.basePath}/cards/stock">${catalogue[page.language].stock.link}</a><a class="button first" href="${page.basePath}/cards/batches/new">${text.new}</a>`;
+  const stock = markup`<a class="button" href="${page.basePath}/cards/stock">${catalogue[page.language].stock.link}</a>`;
+  const actions = isPermitted(page.member, 'issueBatches')
+    ? markup`${stock}<a class="button first" href="${page.basePath}/cards/batches/new">${text.new}</a>`
+    : stock;
   const empty = markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
   const ids = shown.items.map(({ id }) => id);
   const links = newerOlder(`${page.basePath}/cards/batches`, ids, shown, text);
@@ -77,10 +84,11 @@ async function batchPage(page: Page): Promise<ConsoleResponse> {
   const counts = progressOf(batch, page.language);
   const issued = fillPlain(text.batch.issued, { ...counts, total: page.amount(batch.total) });
   const isRunning = batch.state === 'running';
-  const body = markup`<div class="grid two"><div class="stack"><section class="panel stack" aria-label="${text.columns.state}"><p>${runTag(batch, page.text.batches.states)}</p>
+  const body = markup`${await doneNotice(page, batch)}<div class="grid two"><div class="stack"><section class="panel stack" aria-label="${text.columns.state}"><p>${runTag(batch, page.text.batches.states)}</p>
 <div role="status"><p>${figure(batch.issuedTotal, page.language)}</p><p class="soft">${issued}</p></div>
 <progress value="${batch.issued + batch.failed}" max="${batch.cards}" aria-label="${text.batch.bar}">${fillPlain(text.progress, counts)}</progress>
 <p class="small soft">${by}</p>${isRunning ? markup`<p class="soft">${text.batch.leave}</p>` : undefined}</section>
+${await campaignPanels(page, batch)}
 ${await failuresOf(page, batch)}</div>
 <aside aria-label="${text.batch.codes}">${codesPanel(page, batch)}</aside></div>`;
   const shown = {
@@ -125,10 +133,11 @@ function codesPanel(page: Page, batch: Batch): Markup {
   const until = codesUntil(page.services, batch);
   const path = `/cards/batches/${batch.id}`;
   const heading = markup`<h2>${text.codes}</h2>`;
-  if (until === null)
+  if (until === null || !isPermitted(page.member, 'issueBatches'))
     return markup`<section class="panel stack">${heading}<p class="soft">${codesMissing(batch, text)}</p></section>`;
   return markup`<section class="panel stack">${heading}<p class="soft">${fill(text.codesHint, { time: page.time(until) })}</p>
 ${codesForm(page.url(path), page.language)}
+<form method="post" action="${page.url(path)}/letters.csv" data-repeatable><button class="button">${text.letters}</button></form>
 <p>${page.link(`${path}/print`, text.print)}</p></section>`;
 }
 
@@ -148,6 +157,14 @@ async function codesFile(page: Page, format: TableFormat): Promise<ConsoleRespon
   const table = shownTable(cards, { language, timeZone: store.timeZone });
   const title = batch.name ?? page.text.batches.unnamed;
   return { status: 200, file: tableFile(table, { format, language, name: `gift-cards-${batch.id}`, title }) };
+}
+
+/** The cards that are not emailed, for a letter to each recipient. */
+async function lettersFile(page: Page): Promise<ConsoleResponse> {
+  const batch = await readCodes(page);
+  const name = `letters-${batch.id}.csv`;
+  const type = 'text/csv; charset=utf-8; header=present';
+  return { status: 200, file: { name, type, parts: letterList(page, batch) } };
 }
 
 /** The sheets of the cards that are not emailed. */
@@ -177,13 +194,15 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
 }
 
 export const batchRoutes: readonly StaffRoute[] = [
-  get('/cards/batches', 'issueBatches', listPage),
+  get('/cards/batches', 'readStore', listPage),
   ...newBatchRoutes,
-  get('/cards/batches/:id', 'issueBatches', batchPage),
+  get('/cards/batches/:id', 'readStore', batchPage),
+  ...batchEmailRoutes,
   ...tableFormats.map((format) =>
     post(`/cards/batches/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) =>
       codesFile(page, format),
     ),
   ),
+  post('/cards/batches/:id/letters.csv', { sensitive: 'issueBatches' }, lettersFile),
   get('/cards/batches/:id/print', { sensitive: 'issueBatches' }, printPage),
 ];

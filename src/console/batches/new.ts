@@ -11,6 +11,7 @@ import { digestOfFile, readTableFile } from '../../service/batches/table-file.ts
 import { batchFileBytesMax, readHead } from '../../domain/batches/columns.ts';
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
+import type { CardToIssue } from '../../domain/cards/new-card.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
@@ -26,6 +27,7 @@ import {
   type FormCards,
   type ReadBatch,
 } from './form.ts';
+import { parseTypedTime, timeFields } from './emails.ts';
 import { decideColumns } from './columns.ts';
 import {
   badLinesFile,
@@ -141,7 +143,14 @@ type Confirmation = {
   /** The batch of the same file; undefined: there is none. */
   readonly earlier: Batch | undefined;
   /** Undefined: nothing is typed yet. */
-  readonly errors?: { readonly count?: string; readonly total?: string; readonly notice?: string };
+  readonly errors?: {
+    readonly count?: string;
+    readonly total?: string;
+    readonly sendAt?: string;
+    readonly notice?: string;
+  };
+  /** Whether the store sends emails, so that they can have another time. */
+  readonly sends: boolean;
 };
 
 function firstCards(page: Page, { cards, lines }: FormCards): Markup {
@@ -178,13 +187,11 @@ function earlierNotice(page: Page, { id, name, cards, createdAt }: Batch): Marku
 <label class="check"><input type="checkbox" name="again" value="yes" required>${text.issueAgain}</label>`;
 }
 
-function previewPage(page: Page, { values, found, earlier, errors }: Confirmation): ConsoleResponse {
+function previewPage(page: Page, { values, found, earlier, errors, sends }: Confirmation): ConsoleResponse {
   const { preview: text } = page.text.batches;
   const { cards, total } = found;
   const shownName = found.name === null ? undefined : markup`<h2>${found.name}</h2>`;
-  const emailed = cards.filter(
-    ({ emails, recipient, customer }) => emails !== undefined && (recipient ?? customer) !== null,
-  ).length;
+  const emailed = cards.filter(isEmailed).length;
   const emails = emailed === 0 ? undefined : markup` · ${plural(page.language, text.emailed, emailed)}`;
   const sent = Object.entries(values).map(([name, value]) => hidden(name, value));
   const currency = page.store.currency.code;
@@ -196,13 +203,23 @@ function previewPage(page: Page, { values, found, earlier, errors }: Confirmatio
   });
   const kept = emailed === 0 ? undefined : keptNotice(page.services, page.language);
   const again = earlier && earlierNotice(page, earlier);
+  const typed = (name: 'send_date' | 'send_time'): string => (errors ? page.typed(name) : '');
+  const time =
+    emailed === 0 || !sends
+      ? undefined
+      : timeFields(page, {
+          error: errors?.sendAt,
+          isOptional: true,
+          day: typed('send_date'),
+          time: typed('send_time'),
+        });
   const body = markup`<div class="stack">${stepsOf(page, values, 'issue')}${errors?.notice === undefined ? undefined : alert(errors.notice)}${kept}<div class="grid two"><div class="stack"><section class="panel" aria-label="${text.ready}">${shownName}<p class="soft">${text.ready}</p><p>${figure(total, page.language)}</p><p class="soft">${plural(page.language, text.cards, cards.length)}${emails}</p></section>
 ${firstCards(page, found)}</div>
 <form class="stack sticky" method="post" action="${page.basePath}/cards/batches/issue" enctype="multipart/form-data">${keyInput(page.ctx, errors ? page.key : undefined)}${sent}
 <section class="panel stack" aria-labelledby="confirm"><h2 id="confirm">${text.confirm}</h2>${again}<p class="soft">${text.confirmHint}</p>
 ${inputField({ ...expected('expected_count', text.expectedCount, errors?.count), inputMode: 'numeric' })}
 ${inputField({ ...expected('expected_total', fillPlain(text.expectedTotal, { currency }), errors?.total), inputMode: 'decimal', kind: 'amount' })}
-<button class="button first big">${text.issue}</button>${columnsButton(page, values)}<a class="button quiet" href="${page.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
+${time}<button class="button first big">${text.issue}</button>${columnsButton(page, values)}<a class="button quiet" href="${page.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
   return page.show('/cards', { status: errors ? 422 : 200, title: text.title, body });
 }
 
@@ -247,13 +264,43 @@ async function check(page: Page): Promise<ConsoleResponse> {
   const { found } = read;
   const repeated = values.seen === 'yes' ? [] : repeatedIn(found);
   if (repeated.length > 0) return repeatedLinesPage(page, { values, found, repeated });
-  return previewPage(page, { values, found, earlier: await findEarlier(page, values) });
+  const [earlier, sends] = [await findEarlier(page, values), await sendsEmails(page)];
+  return previewPage(page, { values, found, earlier, sends });
 }
 
 async function downloadLines(page: Page, format: TableFormat): Promise<ConsoleResponse> {
   const values = repairedValues(page, batchValues(page));
   const file = await badLinesFile(page, values, format);
   return file ?? (await formPage(page, { values }));
+}
+
+function isEmailed({ emails, recipient, customer }: CardToIssue): boolean {
+  return emails !== undefined && (recipient ?? customer) !== null;
+}
+
+async function sendsEmails(page: Page): Promise<boolean> {
+  return (await page.read(() => readEmailSettings(page.store.id))).enabled;
+}
+
+/** The cards with the time that was typed for their emails. Those with a time of their own keep it. */
+function scheduled(
+  page: Page,
+  found: FormCards,
+  sends: boolean,
+): { readonly found: FormCards } | { readonly error: string } {
+  const emailed = found.cards.filter(isEmailed);
+  if (!sends || emailed.length === 0 || page.typed('send_date') === '') return { found };
+  const { errors: text } = page.text.issue;
+  const sendOn = parseTypedTime(page, page.store);
+  if (!sendOn.ok) return { error: text.date };
+  const { at, day } = sendOn.value;
+  const isFree = (card: CardToIssue): boolean => isEmailed(card) && card.emails?.sendAt === null;
+  const isTooLate = ({ details: { expiresOn } }: CardToIssue): boolean =>
+    expiresOn !== null && day > expiresOn;
+  if (found.cards.some((card) => isFree(card) && isTooLate(card)))
+    return { error: page.text.batches.campaign.errors.afterExpiry };
+  const cards = found.cards.map((card) => (isFree(card) ? { ...card, emails: { sendAt: at } } : card));
+  return { found: { ...found, cards } };
 }
 
 /** The differences between the cards and the figures that were typed. */
@@ -307,16 +354,20 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
   const read = await readBatch(page, values);
   if (read.kind !== 'cards') return await rejectedPage(page, values, read);
   const { found } = read;
-  const earlier = await findEarlier(page, values);
+  const [earlier, sends] = [await findEarlier(page, values), await sendsEmails(page)];
   const again = (errors: NonNullable<Confirmation['errors']>): ConsoleResponse =>
-    previewPage(page, { values, found, earlier, errors });
-  const differing = differences(page, found);
-  if (Object.keys(differing).length > 0) return again(differing);
+    previewPage(page, { values, found, earlier, errors, sends });
+  const timed = scheduled(page, found, sends);
+  const differing = {
+    ...differences(page, found),
+    ...('error' in timed && { sendAt: timed.error }),
+  };
+  if ('error' in timed || Object.keys(differing).length > 0) return again(differing);
   if (key === undefined) return again({ notice: text.incomplete });
   const isAgain = page.typed('again') === 'yes';
   if (earlier && !isAgain) return again({ notice: text.again });
   const fileKey = earlier ? undefined : fileKeyOf(values.digest);
-  const batch = { ...found, file: { key: fileKey, ...decidedColumnsOf(values) } };
+  const batch = { ...timed.found, file: { key: fileKey, ...decidedColumnsOf(values) } };
   try {
     const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, batch));
     page.services.startBatches();

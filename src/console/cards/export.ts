@@ -8,6 +8,7 @@ import { cardExport } from '../../service/cards/export.ts';
 import { customerIdOf, filterOf, limitedFilter } from '../../service/cards/filter.ts';
 import { recordCardExport } from '../../service/staff-actions/card.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { batchNameOf } from './list-filters.ts';
 import { filterText } from './parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './query.ts';
 import { hidden } from '../kit/form.ts';
@@ -40,10 +41,11 @@ async function exportPage(page: Page): Promise<ConsoleResponse> {
   const text = page.text.cards;
   const query = readCardsQuery(page.request.query, page.store);
   const locations = await page.read(() => listPlaces(page.request.signedIn));
+  const batch = await batchNameOf(page, query);
   const filters = [...query.sent].map(([name, value]) =>
     name === 'state'
       ? text.states[value as keyof typeof text.states]
-      : filterText(name, value, page.language, locations),
+      : filterText(name, value, page.language, { locations, batch }),
   );
   const which =
     filters.length === 0

@@ -4,6 +4,7 @@ import { meaningOf, type SearchFilter } from '../../domain/cards/search.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { sorts, type SortName } from '../../service/cards/filter.ts';
+import { findBatch } from '../../service/batches/batch-lists.ts';
 import { filterText } from './parts.ts';
 import { queryWith, type CardsQuery } from './query.ts';
 import { hidden, inputField } from '../kit/form.ts';
@@ -71,7 +72,7 @@ export function dormantForm(page: Page, query: CardsQuery): Markup | undefined {
 }
 
 /** Returns the filters of the list, apart from the state, each with a link that removes it. */
-export function searchFilters(page: Page, query: CardsQuery): Markup | undefined {
+export function searchFilters(page: Page, query: CardsQuery, batch: string | undefined): Markup | undefined {
   const text = page.text.cards;
   const path = `${page.basePath}/cards`;
   const shown = [...query.sent].filter(
@@ -82,7 +83,7 @@ export function searchFilters(page: Page, query: CardsQuery): Markup | undefined
   );
   if (shown.length === 0) return undefined;
   const items = shown.map(([name, value]) => {
-    const filter = filterText(name, value, page.language);
+    const filter = filterText(name, value, page.language, { batch });
     const remove = fillPlain(text.remove, { filter });
     return markup`<li><span class="chip">${filter} <a href="${path}${queryWith(query, { [name]: undefined })}" aria-label="${remove}">×</a></span></li>`;
   });
@@ -94,6 +95,14 @@ export function searchFilters(page: Page, query: CardsQuery): Markup | undefined
   const also = links.length > 0 ? markup`<li class="soft">${text.alsoSearch}</li>${links}` : undefined;
   return markup`<ul class="chips" aria-label="${text.filters}">${items}${also}</ul>
 `;
+}
+
+/** The name of the batch whose cards are listed; undefined: there is no such batch. */
+export async function batchNameOf(page: Page, { filters }: CardsQuery): Promise<string | undefined> {
+  const { batch_id: batchId } = filters;
+  if (batchId === undefined) return undefined;
+  const batch = await page.read(() => findBatch({ storeId: page.store.id, batchId }));
+  return batch && (batch.name ?? page.text.batches.unnamed);
 }
 
 /** The other meanings of what was typed, if the list shows one of them. */

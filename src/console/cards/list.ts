@@ -33,6 +33,7 @@ import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './q
 import {
   dormantForm,
   placeForm,
+  batchNameOf,
   searchFilters,
   searchForm,
   sortLinks,
@@ -162,18 +163,19 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
   const shown = listed.unsorted ? { ...query, sort: '-created_at' as const } : query;
   const { title } = page.text.cards;
   const locations = await page.read(() => listPlaces(request.signedIn));
-  const body = listBody(page, { query: shown, filter, listed, count, locations });
+  const batch = await batchNameOf(page, query);
+  const body = listBody(page, { query: shown, filter, listed, count, locations, batch });
   return page.show('/cards', { title, actions: issueLink(page), body });
 }
 
 function issueLink(page: Page): Markup | undefined {
   const text = page.text.cards;
-  const many = may(page, 'issueBatches')
-    ? markup`<a class="button" href="${page.basePath}/cards/batches">${text.issueMany}</a>`
+  const many = may(page, 'readStore')
+    ? markup`<a class="button" href="${page.basePath}/cards/batches">${may(page, 'issueBatches') ? text.issueMany : page.text.batches.title}</a>`
     : undefined;
   return may(page, 'useTill')
     ? markup`<span class="row">${many}<a class="button first" href="${page.basePath}/cards/new">${text.issue}</a></span>`
-    : undefined;
+    : many;
 }
 
 type Shown = {
@@ -183,10 +185,12 @@ type Shown = {
   readonly count: CardCount;
   /** The locations that the person sees. */
   readonly locations: readonly Location[];
+  /** The name of the batch of the cards. */
+  readonly batch: string | undefined;
 };
 
 function listBody(page: Page, shown: Shown): Markup {
-  const { query, listed, count, locations } = shown;
+  const { query, listed, count, locations, batch } = shown;
   const text = page.text.cards;
   const unsorted = listed.unsorted ? unsortedNotice(page, query, listed.unsorted) : undefined;
   const counted = plural(page.language, count.isExact ? text.count : text.countAtLeast, count.count);
@@ -201,7 +205,7 @@ function listBody(page: Page, shown: Shown): Markup {
 <div class="row apart"><span class="small soft" role="status">${counted}</span><span class="row">${exported}${pageLinks(page, shown)}</span></div>`;
   return markup`<div class="stack">${searchForm(page)}
 ${stateFilters(page, query)}
-${placeForm(page, query, locations)}${searchFilters(page, query)}${dormantForm(page, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(page, query) : undefined}
+${placeForm(page, query, locations)}${searchFilters(page, query, batch)}${dormantForm(page, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(page, query) : undefined}
 ${cards}</div>`;
 }
 

@@ -2,6 +2,7 @@
 
 import { isCardField } from '../../domain/cards/fields.ts';
 import { unheldOf, type Card } from '../../domain/cards/card.ts';
+import type { EmailState } from '../../domain/emails/email.ts';
 import { stateOf, type CardState } from '../../domain/cards/state.ts';
 import { addDays } from '../../domain/day.ts';
 import type { Location } from '../../domain/stores/location.ts';
@@ -9,6 +10,7 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { fieldFilterText } from './fields.ts';
 import type { FilterName } from './query.ts';
+import { emailTexts } from '../emails/texts.ts';
 import { dayText } from '../kit/format.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 import { reportTexts } from '../reports/texts.ts';
@@ -67,12 +69,19 @@ export function isSpendable({ card, emailStatus }: DetailedCard, today: string):
   return (state === 'active' || state === 'scheduled') && unheldOf(card).minor > 0n;
 }
 
-/** The text of a filter of a list. That of a location has its name. */
+/** The names of what filters have as ids. */
+export type FilterNames = {
+  readonly locations?: readonly Location[];
+  /** The name of the batch. */
+  readonly batch?: string | undefined;
+};
+
+/** The text of a filter of a list. That of a location or a batch has its name. */
 export function filterText(
   name: FilterName,
   value: string,
   language: PageLanguage,
-  locations: readonly Location[] = [],
+  { locations = [], batch }: FilterNames = {},
 ): string {
   if (name === 'location_id') {
     const { groups, noLocation } = reportTexts[language];
@@ -80,7 +89,12 @@ export function filterText(
     return `${groups.location}: ${found?.name ?? noLocation}`;
   }
   if (isCardField(name)) return fieldFilterText(name, value, language);
-  const { filterNames, states } = cardsTexts[language];
+  const { filterNames, states, choices } = cardsTexts[language];
+  if (name === 'viewed' || name === 'redeemed')
+    return fillPlain(filterNames[name], { value: choices[value === 'yes' ? 'yes' : 'no'] });
+  if (name === 'email_status')
+    return fillPlain(filterNames.email_status, { value: emailTexts[language].stateOf[value as EmailState] });
+  if (name === 'batch_id') return fillPlain(filterNames.batch_id, { value: batch ?? value });
   return name === 'state' ? states[value as keyof typeof states] : fillPlain(filterNames[name], { value });
 }
 

@@ -11,6 +11,7 @@ import { Fault } from '../../domain/fault.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { deliveryStates } from '../../domain/emails/email.ts';
 import { parseTag } from '../../domain/cards/tags.ts';
 import { parseText } from '../../domain/text.ts';
 import { parseTimeBound } from '../../domain/time-bound.ts';
@@ -35,6 +36,10 @@ function searchedText(value: string): Parsed<string> {
   return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
 }
 
+function yesOrNo(value: string): Parsed<boolean> {
+  return value === 'yes' || value === 'no' ? accepted(value === 'yes') : rejected('must be yes or no');
+}
+
 function integer(value: string): Parsed<number> {
   const number = /^[1-9]\d{0,15}$/.test(value) ? Number(value) : Number.NaN;
   return Number.isSafeInteger(number) ? accepted(number) : rejected('must be an integer');
@@ -47,10 +52,13 @@ type Query = SentFilters & { readonly email?: EmailAddress };
 
 const parsers: { readonly [Name in keyof Required<Query>]: Parser<NonNullable<Query[Name]>> } = {
   state: choice(cardStates),
-  email_status: choice(['bounced', 'dead']),
+  email_status: choice(deliveryStates),
   last_characters: parseLastCharacters,
   email: parseEmail,
   order_id: integer,
+  batch_id: integer,
+  viewed: yesOrNo,
+  redeemed: yesOrNo,
   text: searchedText,
   ...byField(filteredFields, (name) => (value: string) => readFilter(name, value)),
   tag: parseTag,

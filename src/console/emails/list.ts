@@ -20,15 +20,16 @@ import {
   type WantedEmails,
 } from '../../service/emails/list.ts';
 import { customerIdOf } from '../../service/cards/filter.ts';
+import { findBatch } from '../../service/batches/batch-lists.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
-import type { EmailSubject, SearchedText } from '../../storage/emails/list.ts';
+import type { SearchedText } from '../../storage/emails/list.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { emailPageRoutes } from './email.ts';
 import { emailSearchRoutes, emailSearchForm } from './search.ts';
 import { emailTag, emailTexts, keepsEmails, keptNotice, momentOf, reasonOfEmail } from './texts.ts';
 import { hidden, select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
-import { readId } from '../kit/ids.ts';
+import { readId, readStoredId } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fill, plural, type PageLanguage } from '../kit/texts.ts';
@@ -61,15 +62,18 @@ const kindNames = Object.keys(kindsOf) as readonly KindName[];
 type Query = {
   readonly state: StateName | null;
   readonly kind: KindName | null;
-  /** The emails about whose cards, about which card, by its public id, or with which text; null: all. */
-  readonly search: { readonly name: 'email' | 'card' | 'text'; readonly value: string } | null;
+  /** The emails about whose cards, about which card, by its public id, of which batch, or with which text; null: all. */
+  readonly search: { readonly name: 'email' | 'card' | 'batch' | 'text'; readonly value: string } | null;
 };
 
 /** The text that a search looks for; null: there is none. */
-type Found = { readonly subject: EmailSubject | SearchedText; readonly heading: Markup } | null;
+type Found = {
+  readonly subject: NonNullable<WantedEmails['subject']> | SearchedText;
+  readonly heading: Markup;
+} | null;
 
 function queryOf(page: Page): Query {
-  const searched = (['email', 'card', 'text'] as const).find(
+  const searched = (['email', 'card', 'batch', 'text'] as const).find(
     (each) => (page.request.query.get(each) ?? '') !== '',
   );
   return {
@@ -110,6 +114,15 @@ async function findSubject(page: Page, { search }: Query): Promise<Found> {
     if (customerId === null || customerId === 0) return foundText(search.value, page.language);
     const heading = fill(text.ofAddress, { email: markup`<strong><bdi>${search.value}</bdi></strong>` });
     return { subject: { customerId }, heading };
+  }
+  if (search.name === 'batch') {
+    const batchId = readStoredId(search.value) ?? 0;
+    const batch = await page.read(() => findBatch({ storeId: page.store.id, batchId }));
+    const link = markup`<a href="${page.basePath}/cards/batches/${search.value}">${batch?.name ?? page.text.batches.unnamed}</a>`;
+    return {
+      subject: { batchId },
+      heading: fill(text.ofBatch, { name: batch ? link : markup`${search.value}` }),
+    };
   }
   const cardId = readId(page.services, search.value) ?? 0;
   const card = await page.read(() => findCard(page.store.id, cardId));

@@ -37,7 +37,10 @@ function movementName({ kind, credit }: Transfer, { texts }: RecipientLanguage):
 }
 
 /** The movements, each with its time and its location: those of a location have the time there. */
-function history({ store, language }: RecipientPlace, { transfers, locations }: ShownMovements): Markup {
+function history(
+  { store, language }: RecipientPlace,
+  { transfers, locations }: Omit<ShownMovements, 'isViewed'>,
+): Markup {
   const { locale, texts } = language;
   const rows = transfers.map((transfer) => {
     const { amount, createdAt, locationId } = transfer;
@@ -66,7 +69,7 @@ const icons = {
 } as const;
 
 type ShownCard = ShownBy &
-  ShownMovements & {
+  Omit<ShownMovements, 'isViewed'> & {
     readonly card: Card;
     readonly isOver: boolean;
     /** The wallets of phones that the store has set up. */

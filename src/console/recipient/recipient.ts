@@ -8,7 +8,11 @@ import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import { isVoid } from '../../domain/wallets/apple-pass.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { today } from '../../service/money/money.ts';
-import { findCardOfRecipient, listShownMovements } from '../../service/cards/recipient-lookup.ts';
+import {
+  findCardOfRecipient,
+  listShownMovements,
+  recordFirstView,
+} from '../../service/cards/recipient-lookup.ts';
 import { passToken } from '../../service/wallets/apple.ts';
 import { passType } from '../wallets/apple-service.ts';
 import { recipientCardPage } from './card.ts';
@@ -118,10 +122,11 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
     return { response: unknownPage(services, { ...place, asksAddress: outcome.asksAddress }) };
   }
   const { card, code } = outcome;
-  const [movements, wallets] = await Promise.all([
+  const [{ isViewed, ...movements }, wallets] = await Promise.all([
     storage.read(() => listShownMovements(card)),
     services.wallets?.of(store.id) ?? [],
   ]);
+  if (!isViewed) await storage.write(() => recordFirstView(ctx, card));
   return {
     place,
     shown: {

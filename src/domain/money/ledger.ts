@@ -148,6 +148,12 @@ export function effectOf({ amount, credit }: Pick<Movement, 'amount' | 'credit'>
   return increases(credit) ? amount.minor : -amount.minor;
 }
 
+/** The change of what was redeemed with the card, in minor units: negative for a reversal of a redemption. */
+export function redeemedBy({ amount, debit, credit }: Pick<Movement, 'amount' | 'debit' | 'credit'>): bigint {
+  if (credit === 'redemptions') return amount.minor;
+  return debit === 'redemptions' ? -amount.minor : 0n;
+}
+
 /**
  * The hash before a card's first transfer: 32 zero bytes. The hash of each transfer covers its entry and the previous
  * hash, so an edit of an earlier transfer breaks the chain.

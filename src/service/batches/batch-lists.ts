@@ -24,6 +24,8 @@ import { today } from '../money/money.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
 import { batchPartCards } from './batch.ts';
 
+export { findBatch } from '../../storage/batches/batch.ts';
+
 /** @throws Fault `not-found`. */
 export function* showBatch(key: BatchKey): Script<Batch> {
   const batch = yield* findBatch(key);
@@ -161,39 +163,53 @@ function* findCardsAt(
 /** Cards of one read: other requests run before the next one. */
 const cardsRead = 100;
 
+export type PrintableCard = BatchCard & { readonly code: Secret };
+
 export type PrintableCards = {
   /** The number in the batch. */
   readonly count: number;
-  readonly cards: readonly (BatchCard & { readonly code: Secret })[];
+  readonly cards: readonly PrintableCard[];
 };
 
+type PrintPlace = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
+type PrintedBatch = { readonly store: Store; readonly key: BatchKey };
+
 /**
- * Returns the cards of a batch that can be printed, from the `from`-th of them on: those that are active or suspended, and
+ * Returns the cards of a batch that can be printed, some at a time: those that are active or suspended, and
  * whose code is the one of the batch and was not emailed. None after the codes can no longer be read.
  * @throws Fault `not-found`.
  */
-export async function listPrintableCards(
-  { ctx, storage }: { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> },
-  { store, key }: { readonly store: Store; readonly key: BatchKey },
-  { from, limit }: { readonly from: number; readonly limit: number },
-): Promise<PrintableCards> {
+export async function* printableCards(
+  { ctx, storage }: PrintPlace,
+  { store, key }: PrintedBatch,
+): AsyncGenerator<readonly PrintableCard[], void> {
   const [batch, parts] = await storage.read(() =>
     parallel(showBatch(key), listIssuedParts(key, { from: 0, limit: batchCardsMax / batchPartCards })),
   );
   const places = placesOf(ctx, key, { parts, isReadable: areCodesReadable(ctx, batch) });
   const withCode = places.filter(({ code }) => code !== null);
   const day = today(ctx, store);
-  const cards: (BatchCard & { readonly code: Secret })[] = [];
-  let count = 0;
   for (let at = 0; at < withCode.length; at += cardsRead) {
     const some = withCode.slice(at, at + cardsRead);
-    for (const { code, ...found } of await storage.read(() => findCardsAt(ctx, key, some))) {
-      const { card } = found;
-      const isCurrent = code !== null && code.reveal().endsWith(card.lastCharacters);
-      if (!isCurrent || !isPrintable(card, day)) continue;
-      if (count >= from && count < from + limit) cards.push({ ...found, code });
-      count += 1;
-    }
+    const found = await storage.read(() => findCardsAt(ctx, key, some));
+    yield found.flatMap(({ code, ...each }) => {
+      const isCurrent = code !== null && code.reveal().endsWith(each.card.lastCharacters);
+      return isCurrent && isPrintable(each.card, day) ? [{ ...each, code }] : [];
+    });
+  }
+}
+
+/** The printable cards from the `from`-th on, and their number. @throws Fault as `printableCards`. */
+export async function listPrintableCards(
+  place: PrintPlace,
+  batch: PrintedBatch,
+  { from, limit }: { readonly from: number; readonly limit: number },
+): Promise<PrintableCards> {
+  const cards: PrintableCard[] = [];
+  let count = 0;
+  for await (const some of printableCards(place, batch)) {
+    cards.push(...some.slice(Math.max(0, from - count), Math.max(0, from + limit - count)));
+    count += some.length;
   }
   return { count, cards };
 }

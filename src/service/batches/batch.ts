@@ -355,7 +355,7 @@ function* issueOrReject(
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const { actor, apiClientId, locationId } = batch;
   try {
-    return yield* issue(ctx, { ...card, store, actor, apiClientId, locationId });
+    return yield* issue(ctx, { ...card, store, actor, apiClientId, locationId, batchId: batch.id });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     if (error.code === 'external-id-used')

@@ -3,6 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import { fieldFiltersOf, type SentFieldFilters } from '../../domain/cards/field-filters.ts';
 import type { CardState } from '../../domain/cards/state.ts';
+import type { EmailState } from '../../domain/emails/email.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
@@ -29,7 +30,7 @@ export type SortName = keyof typeof sorts;
 /** The parsed filters of a request, by the names of its parameters. */
 export type SentFilters = SentFieldFilters & {
   readonly state?: CardState;
-  readonly email_status?: 'bounced' | 'dead';
+  readonly email_status?: EmailState;
   readonly created_at_min?: number;
   readonly created_at_max?: number;
   readonly disabled_at_min?: number;
@@ -41,6 +42,10 @@ export type SentFilters = SentFieldFilters & {
   readonly balance_min?: Money;
   readonly balance_max?: Money;
   readonly order_id?: number;
+  readonly batch_id?: number;
+  /** Only the console sends these two. */
+  readonly viewed?: boolean;
+  readonly redeemed?: boolean;
   readonly last_characters?: string;
   readonly tag?: string;
   /** The location at which the card was issued. */
@@ -89,6 +94,9 @@ export function filterOf(sent: SentFilters, customerId: number | null): CardFilt
     expiresOn: rangeOf('expires_on', { min: sent.expires_on_min, max: sent.expires_on_max }, allDays),
     balance: rangeOf('balance', { min: sent.balance_min?.minor, max: sent.balance_max?.minor }, allAmounts),
     orderId: sent.order_id ?? null,
+    batchId: sent.batch_id ?? null,
+    viewed: sent.viewed ?? null,
+    redeemed: sent.redeemed ?? null,
     lastCharacters: sent.last_characters ?? null,
     ...fieldFiltersOf(sent),
     issuedAt: sent.location_id === undefined ? null : [sent.location_id],

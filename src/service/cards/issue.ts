@@ -47,6 +47,8 @@ export type IssueCommand = {
   readonly vat?: Vat | null;
   /** The emails of the new card; absent: none. */
   readonly emails?: CardEmails;
+  /** The batch that issues the card; absent: none. */
+  readonly batchId?: number;
   /** Whether the card is suspended until it is resumed; absent: no. */
   readonly isSuspended?: boolean;
 };
@@ -152,7 +154,7 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
     issuedExpiresOn: card.expiresOn,
     issuedVat: card.vat && formatVat(card.vat),
   });
-  yield* insertCard(card, endAt(first));
+  yield* insertCard(card, endAt(first), command.batchId ?? null);
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);
   else if (activation)

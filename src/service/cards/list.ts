@@ -19,7 +19,14 @@ import {
   type Listed,
 } from '../../storage/cards/list.ts';
 import { findDetailedCards, type DetailedCard } from '../../storage/cards/detailed-card.ts';
-import { countWalk, walkExpiries, walkIds, type Walk, type Walked } from '../../storage/cards/walk.ts';
+import {
+  countWalk,
+  walkBatch,
+  walkExpiries,
+  walkIds as walkKey,
+  type Walk,
+  type Walked,
+} from '../../storage/cards/walk.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { today } from '../money/money.ts';
 
@@ -127,6 +134,13 @@ function* findPositions(
   }
 }
 
+/** Walks through the cards in the order of their ids: those of a batch along its index. */
+function* walkIds(listed: Listed, walk: Walk, neverExpiring: boolean): Script<Walked> {
+  const { batchId } = listed.filter;
+  if (batchId === null) return yield* walkKey(listed, walk, neverExpiring);
+  return yield* walkBatch(listed, walk, { batchId, neverExpiring });
+}
+
 /** A part of the list by expiry before a position: cards that never expire, and before them those that expire. */
 function* walkExpiriesBack(listed: Listed, walk: Walk): Script<Walked> {
   const { after } = walk;
@@ -198,6 +212,6 @@ function onlySourceOf(filter: CardFilter): CardSource | null {
   const [source, ...others] = sourcesOf(filter);
   const given = Object.values(filter).filter((value) => value !== null).length;
   if (source === undefined || others.length > 0 || given > 1) return null;
-  const isExact = ['order_id', 'disabled_at', 'expires_on', 'issued_at'].includes(source);
+  const isExact = ['order_id', 'batch_id', 'disabled_at', 'expires_on', 'issued_at'].includes(source);
   return isExact ? source : null;
 }

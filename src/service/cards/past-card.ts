@@ -126,6 +126,7 @@ export function* listCardsAt(ctx: Context, command: CardListCommand, instant: nu
     ...anyCard,
     customerId: filter.customerId,
     orderId: filter.orderId,
+    batchId: filter.batchId,
     createdAt: { min, max: Math.min(max, instant) },
   };
   const { cards, next } = yield* listCards(ctx, { ...command, filter: lasting, limit: pastCardsMax });

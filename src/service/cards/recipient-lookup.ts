@@ -18,6 +18,7 @@ import type { EmailSettings } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { findCardView, saveFirstView } from '../../storage/cards/view.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { listTransfersBefore } from '../../storage/money/transfer.ts';
 import { findLocation } from '../../storage/stores/location.ts';
@@ -212,6 +213,14 @@ export function* findRecipientPage(
   return { store, settings, asksAddress };
 }
 
+/** Records that a card was shown for the first time. Later ones write nothing. */
+export function* recordFirstView(
+  { clock }: Context,
+  { storeId, id }: Pick<Card, 'storeId' | 'id'>,
+): Script<void> {
+  yield* saveFirstView({ storeId, cardId: id }, clock.now());
+}
+
 /** Movements of a card that its page shows. */
 const movementsMax = 50;
 
@@ -219,18 +228,21 @@ const movementsMax = 50;
 export type ShownMovements = {
   readonly transfers: readonly Transfer[];
   readonly locations: ReadonlyMap<number, Location>;
+  /** Whether the page has shown the card before. */
+  readonly isViewed: boolean;
 };
 
 /** The newest movements of a card that was found. */
 export function* listShownMovements({ storeId, id }: Pick<Card, 'storeId' | 'id'>): Script<ShownMovements> {
-  const transfers = yield* listTransfersBefore(
-    { storeId, cardId: id },
-    { before: null, limit: movementsMax },
+  const [transfers, { viewedAt }] = yield* parallel(
+    listTransfersBefore({ storeId, cardId: id }, { before: null, limit: movementsMax }),
+    findCardView({ storeId, cardId: id }),
   );
   const places = new Set(transfers.flatMap(({ locationId }) => (locationId === null ? [] : [locationId])));
   const found = yield* parallel(...Array.from(places, (place) => findLocation(storeId, place)));
   return {
     transfers,
+    isViewed: viewedAt !== null,
     locations: new Map(found.flatMap((location) => (location ? [[location.id, location] as const] : []))),
   };
 }

@@ -4,10 +4,12 @@ import type { Context } from '../../storage/context.ts';
 import { customerRecordOf } from '../../domain/customers/customer.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import { emailRecordOf } from '../../domain/emails/record.ts';
+import { formatInstantOrNull } from '../../domain/day.ts';
 import { eventJson } from '../../domain/events/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../domain/record.ts';
 import { mentions } from '../../domain/customers/redaction.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { findCardView } from '../../storage/cards/view.ts';
 import { findCard } from '../../storage/cards/card.ts';
 import { firstCard, listCardsOf, listEventsIn, type CardListPlace } from '../../storage/customers/export.ts';
 import { listEmailsBefore } from '../../storage/emails/email.ts';
@@ -87,7 +89,9 @@ async function* cardParts(
   if (!card) return;
   const key = { storeId: store.id, cardId };
   const now = ctx.clock.now();
-  yield `${JSON.stringify(recordOf(publicIds, card)).slice(0, -1)},"transactions":[`;
+  const { viewedAt } = await storage.read(() => findCardView(key));
+  const viewed = JSON.stringify(formatInstantOrNull(viewedAt));
+  yield `${JSON.stringify(recordOf(publicIds, card)).slice(0, -1)},"viewed_at":${viewed},"transactions":[`;
   yield* listed(
     (before) => storage.read(() => listTransfersBefore(key, { before, limit: pageRows.history })),
     (transfer) => transactionOf(publicIds, transfer),

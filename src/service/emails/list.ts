@@ -68,7 +68,9 @@ const pageSize = 50;
 const firstPage: EmailPosition = { from: null, isBackwards: false };
 
 /** The emails of a list. Absent: any. */
-export type WantedEmails = Partial<EmailFilter> & { readonly subject?: EmailSubject };
+export type WantedEmails = Partial<EmailFilter> & {
+  readonly subject?: EmailSubject | { readonly batchId: number };
+};
 
 /** A page of the emails of a store, newest first. */
 export function* pageOfStoreEmails(
@@ -79,9 +81,11 @@ export function* pageOfStoreEmails(
   const { states = deliveryStates, kinds = emailKinds, subject } = wanted;
   const range = { from, isBackwards, limit: pageSize + 1 };
   const isFiltered = wanted.states !== undefined || wanted.kinds !== undefined;
-  const found = subject
-    ? yield* listEmailsOf(storeId, subject, { states, kinds }, range)
-    : yield* listEmails(storeId, isFiltered ? { states, kinds } : null, range);
+  const batchId = subject && 'batchId' in subject ? subject.batchId : null;
+  const found =
+    subject && !('batchId' in subject)
+      ? yield* listEmailsOf(storeId, subject, { states, kinds }, range)
+      : yield* listEmails(storeId, isFiltered || batchId !== null ? { states, kinds } : null, range, batchId);
   // Fewer emails are before this page than it could have: it is the first one.
   if (isBackwards && found.length <= pageSize) return yield* pageOfStoreEmails(storeId, wanted, firstPage);
   const shown = found.slice(0, pageSize);

@@ -7,7 +7,7 @@ import { dayOf } from '../../domain/day.ts';
 import { movementEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import { isHoldExpired, type Hold, type HoldStatus } from '../../domain/money/hold.ts';
-import { effectOf, type Movement, type Transfer } from '../../domain/money/ledger.ts';
+import { effectOf, redeemedBy, type Movement, type Transfer } from '../../domain/money/ledger.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import { holdRecordOf } from '../../domain/record.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -123,7 +123,7 @@ export function readNothing(): Script<null> {
   return resolved(null);
 }
 
-type Amounts = { readonly balance: bigint; readonly held: bigint };
+type Amounts = Parameters<typeof updateBalance>[1];
 
 /**
  * Changes a card's balance and holds in one guarded statement. If the card does not allow it, expired holds are released
@@ -251,7 +251,7 @@ export function* settleHold(
   { status, captured, closedAt, version }: Closing,
 ): Script<Held & Pick<LoadedCard, 'chainEnd'>> {
   const key = { storeId: hold.storeId, cardId: hold.cardId };
-  const amounts = { balance: -captured, held: -hold.amount.minor };
+  const amounts = { balance: -captured, held: -hold.amount.minor, redeemed: captured };
   const [isMoved, isClosed, { card, chainEnd }] = yield* parallel(
     updateBalance(key, amounts, { ...anyState, version }),
     closeHold(hold, { status, captured, closedAt }),
@@ -325,7 +325,7 @@ export function transferOf(
 
 /** The changes of the card by a movement, in minor units. */
 export function effect(movement: Movement): Amounts {
-  return { balance: effectOf(movement), held: 0n };
+  return { balance: effectOf(movement), held: 0n, redeemed: redeemedBy(movement) };
 }
 
 /** The details of a transfer that has only an actor and a location. */

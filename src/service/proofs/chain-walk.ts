@@ -30,6 +30,7 @@ export class ChainWalk {
   // The values of the last entries.
   readonly #lastIds: Integers;
   readonly #balances: Integers;
+  readonly #redeemed: Integers;
   // The values of the first entries.
   readonly #issued: Integers;
   readonly #createdAt: Integers;
@@ -47,6 +48,7 @@ export class ChainWalk {
     this.#heads = Buffer.alloc(cardIds.length * hashLength);
     this.#lastIds = new Integers(cardIds.length);
     this.#balances = new Integers(cardIds.length);
+    this.#redeemed = new Integers(cardIds.length);
     this.#issued = new Integers(cardIds.length);
     this.#createdAt = new Integers(cardIds.length);
   }
@@ -82,6 +84,7 @@ export class ChainWalk {
     this.#lengths[place] = index + 1;
     this.#lastIds.set(place, id);
     this.#balances.set(place, balance);
+    this.#redeem(place, entry.amount, `${entry.debit_account} ${entry.credit_account}`);
     this.#digests[place] = digestWith(this.digestOf(place), Number(entry.balance_after));
     if (index === 0) {
       this.#issued.set(place, entry.amount);
@@ -111,6 +114,7 @@ export class ChainWalk {
     this.#lengths[place] = index + 1;
     this.#lastIds.set(place, id);
     this.#balances.set(place, balance);
+    this.#redeem(place, amount, entry.accounts);
     this.#digests[place] = digestWith(this.digestOf(place), Number(balance));
     if (index === 0) {
       this.#issued.set(place, amount);
@@ -132,6 +136,13 @@ export class ChainWalk {
     return hashAfter(hashLength, writtenContent(content, entry), 'hex') === entry.hash;
   }
 
+  /** @param accounts the debited and the credited one. */
+  #redeem(place: number, amount: ScannedInteger, accounts: string): void {
+    const isRedemption = accounts.endsWith(redemption);
+    if (!isRedemption && !accounts.startsWith(refund)) return;
+    this.#redeemed.set(place, sumOf(this.#redeemed.get(place) ?? 0, amount, isRedemption));
+  }
+
   /** Compares a card with its chain, after its last entry. @returns what is wrong with it. */
   conclude(place: number, card: ScannedCard, held: ScannedInteger): readonly string[] {
     const problems: string[] = [];
@@ -143,6 +154,8 @@ export class ChainWalk {
       problems.push('was not created at the time of its first transfer');
     if (!this.#isEnd(place, card)) problems.push('has another last transfer than the end of its chain');
     if (card.held !== held) problems.push('has a held amount that is not the sum of its open holds');
+    if (card.redeemed !== (this.#redeemed.get(place) ?? 0))
+      problems.push('has a redeemed amount that is not the sum of its redemptions');
     if (card.balance !== (this.#balances.get(place) ?? 0))
       problems.push('has a balance that is not the sum of its transfers');
     return problems;
@@ -191,6 +204,9 @@ export class ChainWalk {
       : entry.salt === null && entry.issued_expires_on === null && entry.issued_vat === null;
   }
 }
+
+/** The end of the accounts of a redemption, and the start of those of its reversal. */
+const [redemption, refund] = [' redemptions', 'redemptions '];
 
 /** The end of the accounts of an entry that raises the balance. */
 const raising = ' card';

@@ -5,10 +5,22 @@ import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { Fault } from '../../domain/fault.ts';
+import type { SendOn } from '../../domain/emails/send-on.ts';
+import type { BatchKey } from '../../storage/batches/batch.ts';
 import type { FileColumn } from '../../domain/batches/column-names.ts';
 import { findCreatedBatch, startBatch } from '../batches/batch.ts';
+import {
+  cancelUnsent,
+  correctUndelivered,
+  rescheduleUnsent,
+  resendUndelivered,
+  type CancelledEmails,
+  type CorrectedAddress,
+  type RescheduledEmails,
+  type ResentCards,
+} from '../batches/campaign.ts';
 import { rememberColumns } from '../batches/columns.ts';
-import { listAsStaff, moveAsStaff, type ByStaff } from './as-staff.ts';
+import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from './as-staff.ts';
 import { assertSaleLimit } from './limits.ts';
 
 /** Lists a check of cards with codes. @throws Fault those of `moveAsStaff`. */
@@ -79,4 +91,56 @@ export function* issueBatch(
 export function* recordCodesRead(ctx: Context, by: ByStaff): Script<void> {
   const details = { amount: null };
   yield* listAsStaff(ctx, by, 'issueBatches', { action: 'batch-codes-read', subjectId: null, details });
+}
+
+type BatchAction = 'batch-resent' | 'batch-cancelled' | 'batch-rescheduled';
+
+/** The entry of a change of emails of a batch; null: none changed. */
+function emailsEntry(action: BatchAction, { name }: { readonly name: string | null }, rows: number) {
+  return rows === 0 ? null : { action, subjectId: null, details: { name, rows } };
+}
+
+/** Emails new codes, to the same addresses or to corrected ones. @throws Fault those of `asStaff` and the resending. */
+export function* resendBatch(
+  ctx: Context,
+  by: ByStaff,
+  key: BatchKey,
+  {
+    canSend,
+    corrected,
+  }: { readonly canSend: boolean; readonly corrected: readonly CorrectedAddress[] | null },
+): Script<ResentCards> {
+  return yield* asStaff(ctx, by, {
+    permission: 'changeEmails',
+    change({ actor }) {
+      const sender = { store: by.store, actor, canSend };
+      return corrected === null
+        ? resendUndelivered(ctx, key, sender)
+        : correctUndelivered(ctx, key, corrected, sender);
+    },
+    entryOf: ({ batch, resent }) => emailsEntry('batch-resent', batch, resent),
+  });
+}
+
+/** Cancels the emails that were not sent. @throws Fault those of `asStaff` and `cancelUnsent`. */
+export function* cancelBatchEmails(ctx: Context, by: ByStaff, key: BatchKey): Script<CancelledEmails> {
+  return yield* asStaff(ctx, by, {
+    permission: 'changeEmails',
+    change: () => cancelUnsent(ctx, key),
+    entryOf: ({ batch, cancelled }) => emailsEntry('batch-cancelled', batch, cancelled),
+  });
+}
+
+/** Sends the emails that were not sent at another time. @throws Fault those of `asStaff` and `rescheduleUnsent`. */
+export function* rescheduleBatch(
+  ctx: Context,
+  by: ByStaff,
+  key: BatchKey,
+  sendOn: SendOn,
+): Script<RescheduledEmails> {
+  return yield* asStaff(ctx, by, {
+    permission: 'changeEmails',
+    change: () => rescheduleUnsent(ctx, key, sendOn),
+    entryOf: ({ batch, rescheduled }) => emailsEntry('batch-rescheduled', batch, rescheduled),
+  });
 }

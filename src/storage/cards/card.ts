@@ -210,11 +210,14 @@ export function* findCardsOf(
   return rows.map(toCard);
 }
 
-/** Inserts a new card with its initial balance. The caller inserts its first transfer in the same script. */
-export function* insertCard(card: Card, end: ChainEnd): Script<void> {
+/**
+ * Inserts a new card with its initial balance. The caller inserts its first transfer in the same script.
+ * @param batchId the batch that issues it; null: none.
+ */
+export function* insertCard(card: Card, end: ChainEnd, batchId: number | null): Script<void> {
   yield* execute(sql`
-    insert into gift_cards (${cards.names}, last_transfer_id, chain_length, chain_hash)
-    values (${cards.values(card)}, ${end.transferId}, ${end.sequence}, ${end.hash})`);
+    insert into gift_cards (${cards.names}, last_transfer_id, chain_length, chain_hash, batch_id)
+    values (${cards.values(card)}, ${end.transferId}, ${end.sequence}, ${end.hash}, ${batchId})`);
 }
 
 /**
@@ -283,20 +286,24 @@ export type MoveDemands = {
 };
 
 /**
- * Changes a card's balance and held amount, in minor units of either sign. One guarded statement checks and
+ * Changes a card's balance, held amount and redeemed amount, in minor units of either sign. One guarded statement checks and
  * changes the row, so concurrent callers cannot spend the same money twice.
  * @returns false if the card does not exist or does not meet the conditions.
  */
 export function* updateBalance(
   { storeId, cardId }: CardKey,
-  { balance, held }: { readonly balance: bigint; readonly held: bigint },
+  {
+    balance,
+    held,
+    redeemed = 0n,
+  }: { readonly balance: bigint; readonly held: bigint; readonly redeemed?: bigint },
   { today, disabledAllowed, suspendedAllowed, version, codeLookup }: MoveDemands,
 ): Script<boolean> {
   // Every day sorts after the empty string.
   const goodOn = today ?? '';
   const row = yield* first(sql<{ version: bigint }>`
     update gift_cards
-    set balance = balance + ${balance}, held = held + ${held}, version = version + 1
+    set balance = balance + ${balance}, held = held + ${held}, redeemed = redeemed + ${redeemed}, version = version + 1
     where store_id = ${storeId} and id = ${cardId}
       and held + ${held} >= 0 and balance + ${balance} >= held + ${held}
       and (disabled_at is null or ${Number(disabledAllowed)} = 1)
@@ -314,4 +321,17 @@ export function* hasCards(storeId: number): Script<boolean> {
     sql<{ id: bigint }>`select id from gift_cards where store_id = ${storeId} limit 1`,
   );
   return row !== undefined;
+}
+
+/** Sets the redeemed amounts of a store's cards to those of the ledger, in a database from before these were stored. */
+export function* sumRedemptions(storeId: number): Script<void> {
+  yield* execute(sql`
+    update gift_cards set redeemed = summed.redeemed
+    from (
+      select card_id,
+        cast(sum(case when credit_account = 'redemptions' then amount else -amount end) as bigint) as redeemed
+      from transfers
+      where store_id = ${storeId} and (credit_account = 'redemptions' or debit_account = 'redemptions')
+      group by card_id) as summed
+    where gift_cards.store_id = ${storeId} and gift_cards.id = summed.card_id`);
 }

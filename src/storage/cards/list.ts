@@ -13,6 +13,7 @@ import {
   type FilteredField,
 } from '../../domain/cards/field-filters.ts';
 import { cardFields, propertyOf, type FieldFilter } from '../../domain/cards/fields.ts';
+import type { EmailState } from '../../domain/emails/email.ts';
 import type { CardState, EmailStatus } from '../../domain/cards/state.ts';
 import type { CardKey } from './card.ts';
 import {
@@ -36,7 +37,7 @@ import { int64Max } from '../../domain/int64.ts';
 /** The conditions of a list; null: any. */
 export type CardFilter = FieldFilters & {
   readonly state: CardState | null;
-  readonly emailStatus: 'bounced' | 'dead' | null;
+  readonly emailStatus: EmailState | null;
   /** The customer or recipient. */
   readonly customerId: number | null;
   /** Instants in ms. */
@@ -48,6 +49,12 @@ export type CardFilter = FieldFilters & {
   /** Minor units. */
   readonly balance: Range<bigint> | null;
   readonly orderId: number | null;
+  /** The batch that issued them. */
+  readonly batchId: number | null;
+  /** Whether the recipient's page has shown them. */
+  readonly viewed: boolean | null;
+  /** Whether more was redeemed than was refunded. */
+  readonly redeemed: boolean | null;
   readonly lastCharacters: string | null;
   /** A tag as `searchedTag` returns it. */
   readonly tag: string | null;
@@ -69,6 +76,9 @@ export const anyCard: CardFilter = Object.freeze({
   expiresOn: null,
   balance: null,
   orderId: null,
+  batchId: null,
+  viewed: null,
+  redeemed: null,
   lastCharacters: null,
   tag: null,
   issuedAt: null,
@@ -108,6 +118,7 @@ export function toPosition({ id, balance, expires_on: expiresOn }: PositionRow):
 }
 
 export const byKey = indexedBy('sqlite_autoindex_gift_cards_1');
+export const byBatch = indexedBy('gift_cards_by_batch');
 export const byExpiry = indexedBy('gift_cards_by_expiry');
 
 const noRange = { min: 0, max: idMax };
@@ -199,6 +210,7 @@ function fieldCondition(name: FilteredField, filter: CardFilter): Part {
 /** Whether the card `g` meets the filter. The states are those of `stateOf`. */
 export function isMet({ storeId, filter, today, now }: Listed): Part {
   const { state, emailStatus, customerId, orderId, lastCharacters, tag, issuedAt, text } = filter;
+  const { batchId, viewed, redeemed } = filter;
   const { createdAt, disabledAt, lastActivityAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
   const disabled = disabledAt ?? noRange;
@@ -207,6 +219,9 @@ export function isMet({ storeId, filter, today, now }: Listed): Part {
   return part`case when
     (${any(customerId)} = 1 or g.customer_id = ${customerId ?? 0} or g.recipient_id = ${customerId ?? 0})
     and (${any(orderId)} = 1 or g.order_id = ${orderId ?? 0})
+    and (${any(batchId)} = 1 or g.batch_id = ${batchId ?? 0})
+    and (${any(viewed)} = 1 or case when g.viewed_at is null then 0 else 1 end = ${Number(viewed)})
+    and (${any(redeemed)} = 1 or case when g.redeemed > 0 then 1 else 0 end = ${Number(redeemed)})
     and (${any(lastCharacters)} = 1 or g.last_characters = ${lastCharacters ?? ''})
     and g.balance between ${balance?.min ?? 0n} and ${balance?.max ?? int64Max}
     and (${any(createdAt)} = 1 or g.created_at between ${created.min} and ${created.max})
@@ -240,6 +255,7 @@ export type CardSource =
   | 'external_id'
   | 'customer'
   | 'order_id'
+  | 'batch_id'
   | 'email_status'
   | 'scheduled'
   | 'suspended'
@@ -250,13 +266,14 @@ export type CardSource =
 
 /** The sources of a filter, the first of which usually has the fewest cards. */
 export function sourcesOf(filter: CardFilter): readonly CardSource[] {
-  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt, issuedAt, externalId } =
-    filter;
+  const { customerId, orderId, batchId, emailStatus, state, disabledAt, expiresOn } = filter;
+  const { createdAt, issuedAt, externalId } = filter;
   return [
     ...(externalId === null ? [] : (['external_id'] as const)),
     ...(customerId === null ? [] : (['customer'] as const)),
     ...(orderId === null ? [] : (['order_id'] as const)),
-    ...(emailStatus === null ? [] : (['email_status'] as const)),
+    ...(batchId === null ? [] : (['batch_id'] as const)),
+    ...(emailStatus === 'bounced' || emailStatus === 'dead' ? (['email_status'] as const) : []),
     ...(state === 'scheduled' ? (['scheduled'] as const) : []),
     ...(state === 'suspended' ? (['suspended'] as const) : []),
     ...(disabledAt === null ? [] : (['disabled_at'] as const)),
@@ -284,6 +301,9 @@ function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
     union all
     select id from gift_cards ${indexedBy('gift_cards_by_order')}
     where ${is('order_id')} = 1 and store_id = ${storeId} and order_id = ${filter.orderId ?? 0}
+    union all
+    select id from gift_cards ${byBatch}
+    where ${is('batch_id')} = 1 and store_id = ${storeId} and batch_id = ${filter.batchId ?? 0}
     union all
     select card_id from email_deliveries ${indexedBy('email_deliveries_failed')}
     where ${is('email_status')} = 1 and store_id = ${storeId} and state = ${filter.emailStatus ?? ''}

@@ -7,6 +7,7 @@ import {
   type CardPosition,
   type PositionRow,
   toPosition,
+  byBatch,
   byKey,
   byExpiry,
   noDays,
@@ -70,6 +71,38 @@ export function* walkIds(
   return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
 }
 
+/** Walks through the cards of a batch as `walkIds` does. A statement is prepared once, so the index is not a value. */
+export function* walkBatch(
+  listed: Listed,
+  { isDescending, after, rowsMax, limit }: Walk,
+  { batchId, neverExpiring }: { readonly batchId: number; readonly neverExpiring: boolean },
+): Script<Walked> {
+  const { storeId, filter } = listed;
+  const ids = idsOf(filter.createdAt);
+  const min = after && !isDescending ? Math.max(ids.min, after.id + 1) : ids.min;
+  const max = after && isDescending ? Math.min(ids.max, after.id - 1) : ids.max;
+  const stretch = part`
+    select id, balance, expires_on from gift_cards ${byBatch}
+    where store_id = ${storeId} and batch_id = ${batchId} and id between ${min} and ${max}`;
+  const end = yield* first(
+    isDescending
+      ? sql<PositionRow>`${stretch} order by id desc limit 1 offset ${rowsMax - 1}`
+      : sql<PositionRow>`${stretch} order by id limit 1 offset ${rowsMax - 1}`,
+  );
+  const from = isDescending && end ? toNumber(end.id) : min;
+  const to = !isDescending && end ? toNumber(end.id) : max;
+  const found = part`
+    select g.id, g.balance, g.expires_on from gift_cards g ${byBatch}
+    where g.store_id = ${storeId} and g.batch_id = ${batchId} and g.id between ${from} and ${to}
+      and ${isMet(listed)} and case when ${Number(!neverExpiring)} = 1 or g.expires_on is null then 1 else 0 end = 1`;
+  const rows = yield* all(
+    isDescending
+      ? sql<PositionRow>`${found} order by g.id desc limit ${limit}`
+      : sql<PositionRow>`${found} order by g.id limit ${limit}`,
+  );
+  return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
+}
+
 /** Walks through the index of expiries: cards that expire. */
 export function* walkExpiries(listed: Listed, { isDescending, after, rowsMax, limit }: Walk): Script<Walked> {
   const { storeId, filter } = listed;
@@ -118,12 +151,28 @@ export function* countWalk(
 ): Script<{ readonly cards: number; readonly isComplete: boolean }> {
   const { storeId, filter } = listed;
   const ids = idsOf(filter.createdAt);
-  const beyond = yield* first(sql<{ id: bigint }>`
-    select id from gift_cards ${byKey}
-    where store_id = ${storeId} and id between ${ids.min} and ${ids.max} order by id desc limit 1 offset ${rowsMax}`);
+  const { batchId } = filter;
+  const beyond = yield* first(
+    batchId === null
+      ? sql<{ id: bigint }>`
+          select id from gift_cards ${byKey}
+          where store_id = ${storeId} and id between ${ids.min} and ${ids.max}
+          order by id desc limit 1 offset ${rowsMax}`
+      : sql<{ id: bigint }>`
+          select id from gift_cards ${byBatch}
+          where store_id = ${storeId} and batch_id = ${batchId} and id between ${ids.min} and ${ids.max}
+          order by id desc limit 1 offset ${rowsMax}`,
+  );
   const min = beyond ? toNumber(beyond.id) + 1 : ids.min;
-  const { cards } = yield* one(sql<{ cards: bigint }>`
-    select count(*) as cards from gift_cards g ${byKey}
-    where g.store_id = ${storeId} and g.id between ${min} and ${ids.max} and ${isMet(listed)}`);
+  const { cards } = yield* one(
+    batchId === null
+      ? sql<{ cards: bigint }>`
+          select count(*) as cards from gift_cards g ${byKey}
+          where g.store_id = ${storeId} and g.id between ${min} and ${ids.max} and ${isMet(listed)}`
+      : sql<{ cards: bigint }>`
+          select count(*) as cards from gift_cards g ${byBatch}
+          where g.store_id = ${storeId} and g.batch_id = ${batchId} and g.id between ${min} and ${ids.max}
+            and ${isMet(listed)}`,
+  );
   return { cards: toNumber(cards), isComplete: !beyond };
 }

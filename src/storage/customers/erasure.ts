@@ -190,6 +190,7 @@ export function* erasePersonOfCard(
           ],
           ', ',
         )},
+        viewed_at = null,
         customer_id = case when customer_id = ${customerId} then null else customer_id end,
         recipient_id = case when recipient_id = ${customerId} then null else recipient_id end
       where store_id = ${storeId} and id = ${cardId}`,

@@ -165,8 +165,9 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     endedAt: null,
   };
   yield* execute(sql`
-    insert into email_deliveries (${emailColumns}, code, trace_context)
-    select ${deliveries.values(enqueued)}, ${sealed}, ${ctx.messageContext?.('emails') ?? null}
+    insert into email_deliveries (${emailColumns}, code, trace_context, batch_id)
+    select ${deliveries.values(enqueued)}, ${sealed}, ${ctx.messageContext?.('emails') ?? null},
+      (select batch_id from gift_cards where store_id = ${storeId} and id = ${cardId})
     where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;

@@ -37,6 +37,7 @@ const idMax = Number.MAX_SAFE_INTEGER;
 
 const byId = indexedBy('email_deliveries_by_id');
 const byState = indexedBy('email_deliveries_by_state');
+const byBatch = indexedBy('email_deliveries_by_batch');
 
 function* listAny(storeId: number, { from, isBackwards, limit }: EmailRange): Script<readonly DeliveryRow[]> {
   return yield* all(
@@ -50,13 +51,24 @@ function* listAny(storeId: number, { from, isBackwards, limit }: EmailRange): Sc
   );
 }
 
-type Stretch = { readonly state: EmailState; readonly kind: EmailKind };
+/** @param batchId only the emails of the cards of a batch; null: of all cards. */
+type Stretch = { readonly state: EmailState; readonly kind: EmailKind; readonly batchId: number | null };
 
 function* listStretch(
   storeId: number,
-  { state, kind }: Stretch,
+  { state, kind, batchId }: Stretch,
   { from, isBackwards, limit }: EmailRange,
 ): Script<readonly DeliveryRow[]> {
+  if (batchId !== null) {
+    const own = part`
+      select ${emailColumns} from email_deliveries ${byBatch}
+      where store_id = ${storeId} and batch_id = ${batchId} and state = ${state} and kind = ${kind}`;
+    return yield* all(
+      isBackwards
+        ? sql<DeliveryRow>`${own} and id > ${from ?? 0} order by id limit ${limit}`
+        : sql<DeliveryRow>`${own} and id < ${from ?? idMax} order by id desc limit ${limit}`,
+    );
+  }
   return yield* all(
     isBackwards
       ? sql<DeliveryRow>`
@@ -74,17 +86,18 @@ function* listStretch(
 /**
  * Returns the emails of a filter in the order of the range. Each state and kind is one stretch of an index, of which at
  * most `limit` rows are read.
- * @param filter null: all emails.
+ * @param filter null: all emails. @param batchId only the emails of the cards of a batch, with a filter; null: of all cards.
  */
 export function* listEmails(
   storeId: number,
   filter: EmailFilter | null,
   range: EmailRange,
+  batchId: number | null = null,
 ): Script<readonly EmailDelivery[]> {
   const rows = filter
     ? (yield* parallel(
         ...filter.states.flatMap((state) =>
-          filter.kinds.map((kind) => listStretch(storeId, { state, kind }, range)),
+          filter.kinds.map((kind) => listStretch(storeId, { state, kind, batchId }, range)),
         ),
       )).flat()
     : yield* listAny(storeId, range);

@@ -273,6 +273,12 @@ create table gift_cards (
   change_hash bytea,
   -- The VAT with which the card was issued.
   vat text collate "C",
+  -- A cache of the ledger: redemptions less their reversals. Changes only together with a transfer.
+  redeemed bigint not null default 0 check (redeemed >= 0),
+  -- The batch that issued it; null: it was issued alone.
+  batch_id bigint,
+  -- When the recipient's page first showed it; null: it did not, or the time was erased.
+  viewed_at bigint,
   -- The last version of the card whose event was erased.
   erased_event_version bigint,
   primary key (store_id, id),
@@ -301,6 +307,7 @@ create index gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) w
 create index gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
 create index gift_cards_by_external_id on gift_cards (store_id, external_id) where external_id is not null;
 create index gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
+create index gift_cards_by_batch on gift_cards (store_id, batch_id, id) where batch_id is not null;
 create trigger cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
 for each row when (old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.currency
@@ -1085,6 +1092,8 @@ create table email_deliveries (
   ended_at bigint,
   -- As in events.
   trace_context bytea,
+  -- The batch of its card; null: the card was issued alone.
+  batch_id bigint,
   primary key (store_id, card_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
@@ -1098,6 +1107,9 @@ create unique index email_deliveries_by_occasion on email_deliveries (store_id, 
   where occasion is not null;
 -- Lists of emails of one state and kind.
 create index email_deliveries_by_state on email_deliveries (store_id, state, kind, id);
+-- The emails of the cards of a batch, with which its page counts them.
+create index email_deliveries_by_batch on email_deliveries (store_id, batch_id, state, kind, id, card_id)
+  where batch_id is not null;
 create index email_deliveries_due on email_deliveries (next_at) where next_at is not null;
 -- Emails with a new card's code that were not delivered, and those that are scheduled.
 create index email_deliveries_failed on email_deliveries (store_id, state, card_id, id)

@@ -64,6 +64,7 @@ export type ScannedCard = {
   readonly initial_value: ScannedInteger;
   readonly balance: ScannedInteger;
   readonly held: ScannedInteger;
+  readonly redeemed: ScannedInteger;
   /** The lookup of the current code; null: the card has had only one code. */
   readonly code_lookup: string | null;
   readonly last_characters: string;
@@ -112,7 +113,7 @@ export function* findCardIdAfter(
 }
 
 const cardsOf = (storeId: number): Part => part`
-  select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
+  select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.redeemed, cast(g.code_lookup as text) as code_lookup,
     g.last_characters, g.customer_id, nullif(c.email, '') as customer_email, g.recipient_id, nullif(r.email, '') as recipient_email,
     g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
     g.api_client_id, g.vat, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,

@@ -39,6 +39,8 @@ export interface CardsListQuery {
   balance_max?: string | undefined;
   /** Only cards that were sold with this order. */
   order_id?: number | undefined;
+  /** Only cards that this batch issued. */
+  batch_id?: number | undefined;
   /** Only cards whose code ends with these 4 characters, case-insensitive. */
   last_characters?: string | undefined;
   /** Only cards whose note contains this text. The letters A to Z are compared without regard to case. */
@@ -88,6 +90,8 @@ export interface CardsCountQuery {
   balance_max?: string | undefined;
   /** Only cards that were sold with this order. */
   order_id?: number | undefined;
+  /** Only cards that this batch issued. */
+  batch_id?: number | undefined;
   /** Only cards whose code ends with these 4 characters, case-insensitive. */
   last_characters?: string | undefined;
   /** Only cards whose note contains this text. The letters A to Z are compared without regard to case. */
@@ -281,6 +285,8 @@ export interface CustomersListCardsQuery {
   balance_max?: string | undefined;
   /** Only cards that were sold with this order. */
   order_id?: number | undefined;
+  /** Only cards that this batch issued. */
+  batch_id?: number | undefined;
   /** Only cards whose code ends with these 4 characters, case-insensitive. */
   last_characters?: string | undefined;
   /** Only cards whose note contains this text. The letters A to Z are compared without regard to case. */
@@ -962,7 +968,7 @@ export interface Resources {
     /**
      * Export a customer. `GET /customers/{customer_id}/export`
      *
-     * Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.
+     * Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.
      *
      * Scope: `manage_customers`.
      */

@@ -1,0 +1,302 @@
+/** The emails of a batch: those that were not sent get another time or are cancelled, the others another address. */
+
+import type { Batch } from '../../domain/batches/batch.ts';
+import { parseDay } from '../../domain/day.ts';
+import { parseEmail } from '../../domain/email-address.ts';
+import { parseSendOn, type SendOn } from '../../domain/emails/send-on.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Parsed } from '../../platform/parsed.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { batchKeyOf } from '../../service/batches/batch.ts';
+import { showBatch } from '../../service/batches/batch-lists.ts';
+import {
+  listUndeliveredCards,
+  readUnsentEmails,
+  resentTogetherMax,
+  type CorrectedAddress,
+  type UndeliveredEmail,
+  type UnsentEmails,
+} from '../../service/batches/campaign.ts';
+import { cancelBatchEmails, rescheduleBatch, resendBatch } from '../../service/staff-actions/batch.ts';
+import { withoutAccess } from '../cards/change-form.ts';
+import { keptNotice, reasonOfEmail } from '../emails/texts.ts';
+import { alert, inputField } from '../kit/form.ts';
+import { findResult, hasFields, isKey, keyInput, type Json } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
+import { fillPlain, plural } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+
+/** The result of a form, which the page of the batch shows. */
+type Done = {
+  readonly batch: number;
+  readonly did: 'cancelled' | 'rescheduled' | 'resent';
+  readonly count: number;
+  /** Emails that were sent before, or cards that were left out. */
+  readonly others: number;
+  readonly inProgress: number;
+};
+
+const isDone = hasFields<Done>('batch', 'did', 'count', 'others', 'inProgress');
+
+/** The sentence about the form before the page of a batch; undefined: there was none. */
+export async function doneNotice(page: Page, batch: Batch): Promise<Markup | undefined> {
+  const key = page.request.query.get('done') ?? '';
+  const done = isKey(key) ? await findResult(page.services, page.request, key, isDone) : undefined;
+  if (!done || done.batch !== batch.id) return undefined;
+  const { done: text } = page.text.batches.campaign;
+  const sentences = [
+    plural(page.language, text[done.did], done.count),
+    ...(done.did === 'cancelled' ? [plural(page.language, text.sentBefore, done.others)] : []),
+    ...(done.did !== 'cancelled' && done.others > 0
+      ? [plural(page.language, text.omitted, done.others)]
+      : []),
+    ...(done.inProgress > 0 ? [plural(page.language, text.inProgress, done.inProgress)] : []),
+  ];
+  return markup`<div class="notice good" role="status"><p>${sentences.join(' ')}</p></div>
+`;
+}
+
+/** The batch in the path. @throws Fault `not-found`. */
+async function openBatch(page: Page): Promise<Batch> {
+  const batchId = page.storedId();
+  return await page.read(() => showBatch({ storeId: page.store.id, batchId }));
+}
+
+function frameOf(page: Page, batch: Batch, title: string) {
+  const back = page.link(`/cards/batches/${batch.id}`, batch.name ?? page.text.batches.unnamed);
+  return { title: `${title} · ${batch.name ?? page.text.batches.unnamed}`, heading: title, actions: back };
+}
+
+/** The time that was typed into two fields, in the store's time zone. */
+export function parseTypedTime(page: Page, store: Store): Parsed<SendOn> {
+  const place = { now: page.now, timeZone: store.timeZone };
+  const day = parseDay(page.typed('send_date'));
+  const time = page.typed('send_time');
+  if (!day.ok) return day;
+  if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(time)) return parseSendOn('', place);
+  const local = Temporal.PlainDateTime.from(`${day.value}T${time}`);
+  return parseSendOn(local.toZonedDateTime(store.timeZone).toInstant().toString(), place);
+}
+
+/** The fields of a day and a time. @param isOptional whether an empty day means: at once. */
+export function timeFields(
+  page: Page,
+  {
+    error,
+    isOptional,
+    day,
+    time,
+  }: {
+    readonly error: string | undefined;
+    readonly isOptional: boolean;
+    readonly day: string;
+    readonly time: string;
+  },
+): Markup {
+  const { time: text } = page.text.batches.campaign;
+  const zone = fillPlain(page.text.issue.time, { zone: page.store.timeZone });
+  const hint = isOptional ? { hint: text.hint } : {};
+  return markup`<div class="row send-time">${inputField({ name: 'send_date', label: text.day, type: 'date', value: day, error, isOptional, ...hint })}${inputField({ name: 'send_time', label: zone, type: 'time', value: time === '' ? '09:00' : time, isOptional })}</div>`;
+}
+
+type UnsentForm = { readonly error?: string; readonly notice?: string };
+
+function unsentPage(
+  page: Page,
+  { batch, unsent }: { readonly batch: Batch; readonly unsent: UnsentEmails },
+  { error, notice }: UnsentForm = {},
+): ConsoleResponse {
+  const { unsent: text } = page.text.batches.campaign;
+  const isRejected = error !== undefined || notice !== undefined;
+  const path = `${page.basePath}/cards/batches/${batch.id}`;
+  const { count, nextAt } = unsent;
+  const next = nextAt === null ? undefined : markup`<p class="soft">${text.next} ${page.time(nextAt)}</p>`;
+  const forms =
+    count === 0 || batch.state !== 'complete'
+      ? undefined
+      : markup`<form class="panel stack" method="post" action="${path}/reschedule" aria-labelledby="reschedule"><h2 id="reschedule">${text.schedule}</h2>${keyInput(page.ctx, error === undefined ? undefined : page.key)}
+${timeFields(page, { error, isOptional: false, day: page.typed('send_date'), time: page.typed('send_time') })}
+<p class="hint">${text.scheduleHint}</p><div class="row"><button class="button first">${text.scheduleAction}</button></div></form>
+<form class="panel stack" method="post" action="${path}/cancel" aria-labelledby="cancel"><h2 id="cancel">${text.cancel}</h2>${keyInput(page.ctx)}
+<p class="hint">${text.cancelHint}</p><div class="row"><button class="button">${plural(page.language, text.cancelAction, count)}</button></div></form>`;
+  const body = markup`<div class="stack change">${notice === undefined ? undefined : alert(notice)}<section class="panel" aria-label="${text.title}"><p><strong>${plural(page.language, text.count, count)}</strong></p>${next}</section>
+${forms}</div>`;
+  return page.show('/cards', { status: isRejected ? 422 : 200, ...frameOf(page, batch, text.title), body });
+}
+
+async function openUnsent(page: Page): Promise<{ readonly batch: Batch; readonly unsent: UnsentEmails }> {
+  const batch = await openBatch(page);
+  return { batch, unsent: await page.read(() => readUnsentEmails(page.ctx, batch)) };
+}
+
+type Submitted = {
+  readonly batch: Batch;
+  readonly script: () => Script<Done & { readonly [name: string]: Json }>;
+  /** The page of the form with a sentence above it. */
+  readonly again: (notice: string) => Promise<ConsoleResponse>;
+};
+
+/** Runs a form once, and leads to the page of the batch. A form without a key was not made by the server. */
+async function submit(page: Page, { batch, script, again }: Submitted): Promise<ConsoleResponse> {
+  const { errors: text } = page.text.batches.campaign;
+  const { key } = page;
+  if (key === undefined) return await again(text.incomplete);
+  try {
+    await page.once(key, script);
+    return seeOther(`/cards/batches/${batch.id}?done=${key}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const withheld = withoutAccess(page, error);
+    if (withheld) return withheld;
+    if (error.code === 'precondition-failed') return await again(text.running);
+    if (error.code === 'no-mail') return await again(text.noEmails);
+    if (error.errors?.['send_on']) return await again(text.afterExpiry);
+    throw error;
+  }
+}
+
+async function cancel(page: Page): Promise<ConsoleResponse> {
+  const batch = await openBatch(page);
+  return await submit(page, {
+    batch,
+    again: async (notice) => unsentPage(page, await openUnsent(page), { notice }),
+    *script() {
+      const { cancelled, sent, inProgress } = yield* cancelBatchEmails(page.ctx, page.by, batchKeyOf(batch));
+      return { batch: batch.id, did: 'cancelled', count: cancelled, others: sent, inProgress };
+    },
+  });
+}
+
+async function reschedule(page: Page): Promise<ConsoleResponse> {
+  const batch = await openBatch(page);
+  const sendOn = parseTypedTime(page, page.store);
+  const earlier = await earlierPage(page, batch);
+  if (earlier) return earlier;
+  if (!sendOn.ok) return unsentPage(page, await openUnsent(page), { error: page.text.issue.errors.date });
+  return await submit(page, {
+    batch,
+    again: async (notice) => unsentPage(page, await openUnsent(page), { notice }),
+    *script() {
+      const { rescheduled } = yield* rescheduleBatch(page.ctx, page.by, batchKeyOf(batch), sendOn.value);
+      return { batch: batch.id, did: 'rescheduled', count: rescheduled, others: 0, inProgress: 0 };
+    },
+  });
+}
+
+/** The page after a form that was sent before, whatever its fields are now. */
+async function earlierPage(page: Page, batch: Batch): Promise<ConsoleResponse | undefined> {
+  const { key } = page;
+  const done = key === undefined ? undefined : await findResult(page.services, page.request, key, isDone);
+  return done && seeOther(`/cards/batches/${batch.id}?done=${key}`);
+}
+
+type CorrectForm = {
+  /** The errors, by the ids of the emails. */
+  readonly errors?: ReadonlyMap<number, string>;
+  readonly notice?: string;
+};
+
+function addressName(page: Page, { email }: UndeliveredEmail): string {
+  return `address-${page.publicId(email.id)}`;
+}
+
+function undeliveredPage(
+  page: Page,
+  { batch, emails }: { readonly batch: Batch; readonly emails: readonly UndeliveredEmail[] },
+  { errors = new Map(), notice }: CorrectForm = {},
+): ConsoleResponse {
+  const { undelivered: text } = page.text.batches.campaign;
+  const isRejected = errors.size > 0 || notice !== undefined;
+  const path = `${page.basePath}/cards/batches/${batch.id}`;
+  const fields = emails.map((each) => {
+    const { email, recipientName } = each;
+    const name = addressName(page, each);
+    const error = errors.get(email.id);
+    const typed = isRejected && page.request.form.has(name) ? page.typed(name) : email.address;
+    const hint = reasonOfEmail(email, page.language) ?? '';
+    return inputField({
+      name,
+      label: recipientName ?? email.address,
+      type: 'email',
+      value: typed,
+      hint,
+      error,
+    });
+  });
+  const limit =
+    emails.length < resentTogetherMax
+      ? undefined
+      : markup`<p class="notice">${fillPlain(text.limit, { count: String(resentTogetherMax) })}</p>`;
+  const forms =
+    emails.length === 0
+      ? markup`<p class="soft">${text.none}</p>`
+      : markup`${limit}<form class="panel stack" method="post" action="${path}/correct" aria-labelledby="correct" novalidate><h2 id="correct">${text.correct}</h2>${keyInput(page.ctx, isRejected ? page.key : undefined)}
+<p class="hint">${text.correctHint}</p>
+<div class="campaign-addresses">${fields}</div>
+<div class="row"><button class="button first">${text.correctAction}</button></div></form>
+<form class="panel stack" method="post" action="${path}/resend" aria-labelledby="resend"><h2 id="resend">${text.resend}</h2>${keyInput(page.ctx)}
+<p class="hint">${text.resendHint}</p><div class="row"><button class="button">${plural(page.language, text.resendAction, emails.length)}</button></div></form>`;
+  const body = markup`<div class="stack change">${notice === undefined ? undefined : alert(notice)}${keptNotice(page.services, page.language)}${forms}</div>`;
+  return page.show('/cards', { status: isRejected ? 422 : 200, ...frameOf(page, batch, text.title), body });
+}
+
+async function openUndelivered(page: Page, batch: Batch) {
+  return {
+    batch,
+    emails: await page.read(() => listUndeliveredCards(page.ctx, page.store, batchKeyOf(batch))),
+  };
+}
+
+function sendOf(page: Page, batch: Batch, corrected: readonly CorrectedAddress[] | null): Submitted {
+  return {
+    batch,
+    again: async (notice) => undeliveredPage(page, await openUndelivered(page, batch), { notice }),
+    *script() {
+      const { canSend } = page.services;
+      const { resent, omitted } = yield* resendBatch(page.ctx, page.by, batchKeyOf(batch), {
+        canSend,
+        corrected,
+      });
+      return { batch: batch.id, did: 'resent', count: resent, others: omitted, inProgress: 0 };
+    },
+  };
+}
+
+/** New codes to the addresses that were corrected. An address that was not changed gets nothing. */
+async function correct(page: Page): Promise<ConsoleResponse> {
+  const { undelivered: text } = page.text.batches.campaign;
+  const batch = await openBatch(page);
+  const earlier = await earlierPage(page, batch);
+  if (earlier) return earlier;
+  const opened = await openUndelivered(page, batch);
+  const corrected: CorrectedAddress[] = [];
+  const errors = new Map<number, string>();
+  for (const each of opened.emails) {
+    const { email } = each;
+    const typed = page.typed(addressName(page, each));
+    if (typed === '' || typed === email.address) continue;
+    const address = parseEmail(typed);
+    if (address.ok) corrected.push({ emailId: email.id, address: address.value });
+    else errors.set(email.id, page.text.emails.page.badAddress);
+  }
+  if (errors.size > 0) return undeliveredPage(page, opened, { errors });
+  if (corrected.length === 0) return undeliveredPage(page, opened, { notice: text.unchanged });
+  return await submit(page, sendOf(page, batch, corrected));
+}
+
+async function resend(page: Page): Promise<ConsoleResponse> {
+  return await submit(page, sendOf(page, await openBatch(page), null));
+}
+
+export const batchEmailRoutes: readonly StaffRoute[] = [
+  get('/cards/batches/:id/unsent', 'changeEmails', async (page) => unsentPage(page, await openUnsent(page))),
+  post('/cards/batches/:id/cancel', 'changeEmails', cancel),
+  post('/cards/batches/:id/reschedule', 'changeEmails', reschedule),
+  get('/cards/batches/:id/undelivered', 'changeEmails', async (page) =>
+    undeliveredPage(page, await openUndelivered(page, await openBatch(page))),
+  ),
+  post('/cards/batches/:id/correct', 'changeEmails', correct),
+  post('/cards/batches/:id/resend', 'changeEmails', resend),
+];
