@@ -6,6 +6,7 @@ import { parseKnownLocale } from '../delivery/email/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
 import { parseDesign } from '../domain/cards/design.ts';
 import { parseSenderAddress } from '../domain/email-address.ts';
+import { parseHours, parseLink, parsePhone } from '../domain/stores/identity.ts';
 import { defaultEmailSettings, parseReminderDays, type EmailSettings } from '../domain/emails/email.ts';
 import type { Parsed } from '../platform/parsed.ts';
 import { CommandError } from './failure.ts';
@@ -87,6 +88,20 @@ export function addEmailSettings(command: Command): Command {
     'the design of cards without a design of their own; default plain',
     reading(parseDesign),
   );
+  add(
+    'website',
+    '--website <url>',
+    "the https URL of the shop's website, or none",
+    orNone(reading(parseLink)),
+  );
+  add('phone', '--phone <number>', 'the phone number for customers, or none', orNone(reading(parsePhone)));
+  add('hours', '--hours <lines>', 'the opening hours, at most 7 lines, or none', orNone(reading(parseHours)));
+  add(
+    'terms',
+    '--terms <url>',
+    'the https URL of the terms of gift cards, or none',
+    orNone(reading(parseLink)),
+  );
   add('locale', '--mail-language <tag>', 'a language such as de or pt-BR; default en', readLocale);
   add(
     'pageUrl',
@@ -133,6 +148,10 @@ export function emailRowOf(settings: EmailSettings): OutputRow {
     mail_logo: settings.logoUrl,
     mail_colour: settings.colour,
     card_design: settings.design,
+    website: settings.website,
+    phone: settings.phone,
+    hours: settings.hours,
+    terms: settings.terms,
     mail_language: settings.locale,
     mail_page: settings.pageUrl,
     mail_expiry_reminders: settings.expiryReminderDays.join(',') || null,

@@ -19,6 +19,7 @@ import type { ConsoleRoute } from './kit/route.ts';
 import { backupSettingsRoutes } from './settings/backups.ts';
 import { emailServerRoutes } from './settings/email-server.ts';
 import { emailSettingsRoutes } from './settings/emails.ts';
+import { limitSettingsRoutes } from './settings/limits.ts';
 import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
@@ -66,6 +67,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...developerRoutes,
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
+  ...limitSettingsRoutes,
   ...emailServerRoutes,
   ...backupSettingsRoutes,
   ...versionRoutes,

@@ -142,9 +142,10 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
 
   // The owner changes the brand.
   await using owners = await chromium.window(shop.service, { as: await shop.as('owner') });
-  assert.equal(await owners.open('/settings/emails'), 200);
+  assert.equal(await owners.open('/settings'), 200);
   await fill(owners.page, { color: '#7a1f3d' });
   await press(owners.page, 'Save', /The settings are saved/);
+  assert.equal(await owners.open('/settings/emails'), 200);
   await press(owners.page, 'Send a test email to me', /The mail server has accepted the test email/);
   const tested = server.received.at(-1) ?? assert.fail('no email');
   assert.match(tested.message.toString('latin1').replaceAll('=\r\n', ''), /background:#7a1f3d/);

@@ -99,7 +99,7 @@ test('the sentence about the contrast follows the color that is typed or picked'
   const owner = await join(service, 'owner');
   await using window = await chromium.window(service, { as: owner });
   const { page } = window;
-  assert.equal(await window.open('/settings/emails'), 200);
+  assert.equal(await window.open('/settings'), 200);
   await waitForLegibility(page, '^Readable #1f4d3f .*9\\.6');
   await page.type('#color', '#777777');
   await waitForLegibility(page, '^Hard to read #777777 .*4\\.4');
@@ -142,13 +142,13 @@ test('a large logo is made smaller before it is sent', async () => {
   const owner = await join(service, 'owner');
   await using window = await chromium.window(service, { as: owner });
   const { page } = window;
-  assert.equal(await window.open('/settings/emails'), 200);
+  assert.equal(await window.open('/settings'), 200);
   assert.ok((await chooseNoise(page, 2_400)) > 10_000_000);
   const upload = 'form[data-shrinks] button';
   await Promise.all([page.waitForNavigation(), page.click(upload)]);
   assert.match(page.url(), /done=saved/);
   const text = await page.$eval('main', ({ innerText }) => innerText);
-  const [, width = '', height = ''] = /a logo of (\d+) × (\d+) pixels/.exec(text) ?? assert.fail(text);
+  const [, width = '', height = ''] = /logo has (\d+) × (\d+) pixels/.exec(text) ?? assert.fail(text);
   assert.ok(Number(width) >= 300 && Number(width) <= 1_200 && width === height, width);
 });
 
@@ -156,14 +156,14 @@ test('without scripts, a logo that is too large has an error at its field', asyn
   await using service = await openStoreWithStaff();
   const owner = await join(service, 'owner');
   await using maker = await chromium.window(service, { as: owner });
-  assert.equal(await maker.open('/settings/emails'), 200);
+  assert.equal(await maker.open('/settings'), 200);
   const folder = makeScratchFolder('logo-');
   const file = `${folder}/photo.jpg`;
   for (const size of [200_000, 8_000_000]) {
     writeFileSync(file, Buffer.alloc(size, 0xff));
     await using window = await chromium.window(service, { as: owner, javaScript: false });
     const { page } = window;
-    assert.equal(await window.open('/settings/emails'), 200);
+    assert.equal(await window.open('/settings'), 200);
     const field = await page.$('input#logo_file');
     await field?.uploadFile(file);
     const [response] = await Promise.all([page.waitForNavigation(), page.click('form[data-shrinks] button')]);

@@ -310,6 +310,12 @@ CREATE TABLE email_settings (
   logo_url text,
   colour text check (length(colour) = 7),
   design text not null default 'plain',
+  website text,
+  phone text,
+  -- Lines.
+  hours text,
+  -- A URL.
+  terms text,
   locale text not null,
   page_url text,
   -- Numbers of days between commas, the largest first; empty: none.

@@ -361,6 +361,10 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     mail_logo: null,
     mail_colour: null,
     card_design: 'plain',
+    website: null,
+    phone: null,
+    hours: null,
+    terms: null,
     mail_language: 'en',
     mail_page: null,
     mail_expiry_reminders: null,
@@ -396,7 +400,11 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     lookup_failures_per_hour: 50,
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });
+  const contact = ['--website', 'https://flowers.example', '--phone', '+33 1 42', '--hours', 'Mo–Fr\nSa'];
   const looks = [
+    ...contact,
+    '--terms',
+    'https://flowers.example/agb',
     '--mail-colour',
     '#abc',
     '--card-design',
@@ -410,11 +418,24 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     ...emailSettings,
     mail_colour: '#aabbcc',
     card_design: 'winter',
+    website: 'https://flowers.example/',
+    phone: '+33 1 42',
+    hours: 'Mo–Fr\nSa',
+    terms: 'https://flowers.example/agb',
     mail_expiry_reminders: '30,7',
     mail_language: 'pt-BR',
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...looks), { ...changed, ...looked });
+  const removed = ['website', 'phone', 'hours', 'terms'].flatMap((name) => [`--${name}`, 'none']);
+  for (const [name, value] of [
+    ['website', 'http://flowers.example'],
+    ['terms', 'javascript:alert(1)'],
+    ['phone', 'call me'],
+    ['hours', 'a\n'.repeat(8)],
+  ] as const)
+    assertRejected(await home.run(['store', 'update', domain, `--${name}`, value]), 2, /It must /);
   const plain = [
+    ...removed,
     '--mail-colour',
     'none',
     '--card-design',

@@ -67,11 +67,10 @@ function locationOf({ headers }: TestResponse): string {
   return headers.get('location') ?? '';
 }
 
-test('every setting of the shop is saved, once, with an entry in the audit log', async () => {
-  const form = await openForm('/settings');
-  assert.deepEqual([form['name'], form['time_zone'], form['undo_window']], ['Flowers', 'UTC', '60']);
+test('every limit and setting of the books is saved, once, with an entry in the audit log', async () => {
+  const form = await openForm('/settings/limits');
+  assert.deepEqual([form['time_zone'], form['undo_window']], ['UTC', '60']);
   const changes = {
-    name: 'Flowers & <b>Herbs</b>',
     time_zone: 'europe/paris',
     issue_limit: '750,50',
     lookup_failures: '200',
@@ -85,11 +84,10 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     account_liability_active: 'Ćards',
     datev: '29098 / 55003',
   };
-  const saved = await save('/settings', changes, form);
-  assert.equal(locationOf(saved), '/settings?done=saved', saved.text);
+  const saved = await save('/settings/limits', changes, form);
+  assert.equal(locationOf(saved), '/settings/limits?done=saved', saved.text);
   const shown = await stored();
   for (const [name, value] of Object.entries({
-    name: 'Flowers & <b>Herbs</b>',
     time_zone: 'Europe/Paris',
     issue_limit: '75050',
     lookup_failures_per_hour: '200',
@@ -102,25 +100,24 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     datev: '29098/55003/1/4',
   }))
     assert.equal(shown[name], value, name);
-  const page = await owner.get('/settings?done=saved');
+  const page = await owner.get('/settings/limits?done=saved');
   assert.match(textOfPage(page), /The settings are saved\./);
-  assert.ok(!page.text.includes('<b>Herbs'));
   const fields = await loggedChanges();
   assert.deepEqual(fields, [
-    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, hold_limit, customer_search, vat, account_names, datev',
+    'time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, hold_limit, customer_search, vat, account_names, datev',
   ]);
-  assert.match(textOfPage(await owner.get('/audit')), /Changed the settings name of the shop, time zone, /);
+  assert.match(textOfPage(await owner.get('/audit')), /Changed the settings time zone, /);
   const [zone] = await shop.service.query('select actor, new_value from store_changes');
   assert.match(String(zone?.['actor']), /^staff:\d+$/);
   // A double click, and Back with other values.
-  const again = await save('/settings', { ...changes, name: 'Other' }, form);
-  assert.equal(locationOf(again), '/settings?done=repeated');
-  assert.equal((await stored())['name'], 'Flowers & <b>Herbs</b>');
+  const again = await save('/settings/limits', { ...changes, undo_window: '16' }, form);
+  assert.equal(locationOf(again), '/settings/limits?done=repeated');
+  assert.equal((await stored())['undo_window_minutes'], '15');
   // Without a change there is nothing to log. Empty fields remove limits, VAT and names.
-  assert.equal(locationOf(await save('/settings', {})), '/settings?done=saved');
+  assert.equal(locationOf(await save('/settings/limits', {})), '/settings/limits?done=saved');
   assert.equal((await loggedChanges()).length, 1);
   const emptied = { issue_limit: '', lookup_failures: '', vat: '', account_sales: '', customer_search: '' };
-  assert.equal((await save('/settings', emptied)).status, 303);
+  assert.equal((await save('/settings/limits', emptied)).status, 303);
   const { issue_limit, lookup_failures_per_hour, vat, account_names, customer_search } = await stored();
   assert.deepEqual(
     [issue_limit, lookup_failures_per_hour, vat, account_names, customer_search],
@@ -133,23 +130,33 @@ test('a rejected setting has its message at its field, with what was typed, and 
   const cases: readonly (readonly [path: string, name: string, typed: string, at?: string])[] = [
     ['/settings', 'name', ''],
     ['/settings', 'name', 'a\u202eb'],
-    ['/settings', 'time_zone', 'Mars/Olympus'],
-    ['/settings', 'issue_limit', '0'],
-    ['/settings', 'issue_limit', '12.345'],
-    ['/settings', 'lookup_failures', '0'],
-    ['/settings', 'undo_window', '61'],
-    ['/settings', 'undo_window', ''],
-    ['/settings', 'expiring_soon', '366'],
-    ['/settings', 'hold_limit', '0'],
-    ['/settings', 'hold_limit', '91'],
-    ['/settings', 'account_breakage', 'x'.repeat(101)],
-    ['/settings', 'datev', '1000/55003'],
-    ['/settings', 'datev', '29098/55003/13/4'],
+    ['/settings', 'reply_to', 'a@b.c\nBcc: x@y.example'],
+    ['/settings', 'logo', 'http://flowers.example/logo.png'],
+    ['/settings', 'color', 'red'],
+    ['/settings', 'website', 'http://flowers.example'],
+    ['/settings', 'website', 'https://ada:secret@flowers.example'],
+    ['/settings', 'website', `flowers.example/${'x'.repeat(2_000)}`],
+    ['/settings', 'terms', 'javascript:alert(1)'],
+    ['/settings', 'phone', 'call me'],
+    ['/settings', 'phone', '12'],
+    ['/settings', 'phone', '+1234567890123456'],
+    ['/settings', 'hours', 'a\n'.repeat(8)],
+    ['/settings', 'hours', 'x'.repeat(101)],
+    ['/settings', 'hours', 'a\u202eb'],
+    ['/settings/limits', 'time_zone', 'Mars/Olympus'],
+    ['/settings/limits', 'issue_limit', '0'],
+    ['/settings/limits', 'issue_limit', '12.345'],
+    ['/settings/limits', 'lookup_failures', '0'],
+    ['/settings/limits', 'undo_window', '61'],
+    ['/settings/limits', 'undo_window', ''],
+    ['/settings/limits', 'expiring_soon', '366'],
+    ['/settings/limits', 'hold_limit', '0'],
+    ['/settings/limits', 'hold_limit', '91'],
+    ['/settings/limits', 'account_breakage', 'x'.repeat(101)],
+    ['/settings/limits', 'datev', '1000/55003'],
+    ['/settings/limits', 'datev', '29098/55003/13/4'],
     ['/settings/emails', 'from_name', 'a\u0007b'],
     ['/settings/emails', 'from_address', 'flowers'],
-    ['/settings/emails', 'reply_to', 'a@b.c\nBcc: x@y.example'],
-    ['/settings/emails', 'logo', 'http://flowers.example/logo.png'],
-    ['/settings/emails', 'color', 'red'],
     ['/settings/emails', 'email_language', 'tlh'],
     ['/settings/emails', 'region', 'XY'],
     ['/settings/emails', 'page', 'javascript:alert(1)'],
@@ -158,6 +165,7 @@ test('a rejected setting has its message at its field, with what was typed, and 
   ];
   const forms = new Map([
     ['/settings', await openForm('/settings')],
+    ['/settings/limits', await openForm('/settings/limits')],
     ['/settings/emails', await openForm('/settings/emails')],
   ]);
   for (const [path, name, typed] of cases) {
@@ -166,46 +174,46 @@ test('a rejected setting has its message at its field, with what was typed, and 
     assert.notEqual(errorAt(rejected, name), '', `${name}=${typed}`);
     assert.match(rejected.text, new RegExp(`id="${name}"[^>]*aria-invalid="true"`));
   }
-  const rate = await save('/settings', { vat: 'single_purpose', vat_rate: '101', name: 'Typed' });
+  const rate = await save('/settings/limits', { vat: 'single_purpose', vat_rate: '101', undo_window: '17' });
   assert.notEqual(errorAt(rate, 'vat_rate'), '');
-  assert.equal(formOf(rate, '/settings')['name'], 'Typed');
+  assert.equal(formOf(rate, '/settings/limits')['undo_window'], '17');
   // Corrected, the form of the rejection is accepted.
   const signature = await save('/settings/proxy', { require_signature: 'yes' });
   assert.equal(signature.status, 422);
   assert.match(textOfPage(signature), /This needs a secret/);
   assert.deepEqual(await stored(), before);
-  const incomplete = await owner.post('/settings', { name: 'Flowers', undo_window: '0', expiring_soon: '0' });
+  const incomplete = await owner.post('/settings/limits', { undo_window: '0', expiring_soon: '0' });
   assert.equal(incomplete.status, 422);
 });
 
 test('of two owners who change the same page, the second sees what has changed', async () => {
   const other = openBrowser(shop.service);
   await other.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
-  const [mine, theirs] = [await openForm('/settings'), await openForm('/settings', other)];
-  assert.equal((await other.post('/settings', { ...theirs, undo_window: '5' })).status, 303);
-  const conflict = await save('/settings', { expiring_soon: '12', undo_window: '7' }, mine);
+  const [mine, theirs] = [await openForm('/settings/limits'), await openForm('/settings/limits', other)];
+  assert.equal((await other.post('/settings/limits', { ...theirs, undo_window: '5' })).status, 303);
+  const conflict = await save('/settings/limits', { expiring_soon: '12', undo_window: '7' }, mine);
   assert.equal(conflict.status, 409);
   const text = textOfPage(conflict);
   assert.match(text, /have changed since you opened the form: minutes to re-enable a card\. Check/);
   assert.match(text, /Now: 5/);
-  assert.equal(formOf(conflict, '/settings')['undo_window'], '7');
+  assert.equal(formOf(conflict, '/settings/limits')['undo_window'], '7');
   assert.equal((await stored())['undo_window_minutes'], '5');
-  const replaced = await owner.post('/settings', {
+  const replaced = await owner.post('/settings/limits', {
     ...choicesOf(conflict),
-    ...formOf(conflict, '/settings'),
+    ...formOf(conflict, '/settings/limits'),
   });
   assert.equal(replaced.status, 303, replaced.text);
   const { undo_window_minutes, expiring_soon_days } = await stored();
   assert.deepEqual([undo_window_minutes, expiring_soon_days], ['7', '12']);
   // Another page of the settings is another form.
   const emails = await openForm('/settings/emails');
-  assert.equal((await save('/settings', { undo_window: '8' })).status, 303);
+  assert.equal((await save('/settings/limits', { undo_window: '8' })).status, 303);
   assert.equal((await save('/settings/emails', { from_name: 'Ada' }, emails)).status, 303);
   // One of two submissions at the same moment is saved.
-  const [first, second] = [await openForm('/settings'), await openForm('/settings', other)];
+  const [first, second] = [await openForm('/settings/limits'), await openForm('/settings/limits', other)];
   const statuses = await Promise.all([
-    owner.post('/settings', { ...first, undo_window: '20' }),
-    other.post('/settings', { ...second, undo_window: '21' }),
+    owner.post('/settings/limits', { ...first, undo_window: '20' }),
+    other.post('/settings/limits', { ...second, undo_window: '21' }),
   ]);
   assert.deepEqual(
     statuses.map(({ status }) => status).toSorted((left, right) => left - right),
@@ -236,9 +244,6 @@ test('the secret of the app proxy is saved and removed, and never shown or logge
 const brand = {
   from_name: 'Flowers & Herbs',
   from_address: 'cards@flowers.example',
-  reply_to: 'hello@flowers.example',
-  logo: 'https://flowers.example/logo.png',
-  color: '#7A1F3D',
   email_language: 'de',
   region: 'at',
   page: 'https://flowers.example/cards',
@@ -247,6 +252,43 @@ const brand = {
   notify_failures: 'yes',
 };
 
+const identity = {
+  name: 'Flowers & <b>Herbs</b>',
+  logo: 'https://flowers.example/logo.png',
+  color: '7A1F3D',
+  website: 'flowers.example',
+  phone: '+33 (0)1 42-00.00/00',
+  reply_to: 'hello@flowers.example',
+  hours: 'Mo–Sa 9–19 <i>\r\n\r\n So 10–13 \r\n',
+  terms: 'https://flowers.example/agb',
+};
+
+test('the identity of the shop is saved in one form, and an empty field removes a part of it', async () => {
+  const saved = await save('/settings', identity);
+  assert.equal(locationOf(saved), '/settings?done=saved', saved.text);
+  const shown = await stored();
+  for (const [name, value] of Object.entries({
+    name: identity.name,
+    logo_url: identity.logo,
+    colour: '#7a1f3d',
+    website: 'https://flowers.example/',
+    phone: identity.phone,
+    reply_to: identity.reply_to,
+    hours: 'Mo–Sa 9–19 <i>\nSo 10–13',
+    terms: identity.terms,
+  }))
+    assert.equal(shown[name], value, name);
+  const page = await owner.get('/settings?done=saved');
+  assert.match(textOfPage(page), /The settings are saved\./);
+  assert.ok(!page.text.includes('<b>Herbs') && !page.text.includes('<i>'));
+  const names = 'name, reply_to, logo, color, website, phone, hours, terms';
+  assert.equal((await loggedChanges()).at(-1), names);
+  const emptied = Object.fromEntries(Object.keys(identity).map((name) => [name, '']));
+  assert.equal((await save('/settings', { ...emptied, name: 'Flowers' })).status, 303);
+  const { logo_url, colour, website, phone, hours, terms, reply_to } = await stored();
+  for (const value of [logo_url, colour, website, phone, hours, terms, reply_to]) assert.equal(value, null);
+});
+
 test('every setting of the emails is saved, and shown as it was saved', async () => {
   assert.equal((await save('/settings/emails', brand)).status, 303);
   const shown = await stored();
@@ -254,9 +296,6 @@ test('every setting of the emails is saved, and shown as it was saved', async ()
     enabled: '1',
     sender_name: brand.from_name,
     address: brand.from_address,
-    reply_to: brand.reply_to,
-    logo_url: brand.logo,
-    colour: '#7a1f3d',
     locale: 'de-AT',
     page_url: brand.page,
     expiry_reminder_days: '30,7',
@@ -265,21 +304,22 @@ test('every setting of the emails is saved, and shown as it was saved', async ()
   }))
     assert.equal(shown[name], value, name);
   const form = await openForm('/settings/emails');
-  assert.deepEqual([form['email_language'], form['region'], form['color']], ['de', 'AT', '#7a1f3d']);
+  assert.deepEqual([form['email_language'], form['region']], ['de', 'AT']);
   const emptied = new Map(Object.keys(brand).map((name) => [name, '']));
   const unchecked = { ...form, ...Object.fromEntries(emptied), email_language: 'en', emails: '' };
   assert.equal((await owner.post('/settings/emails', unchecked)).status, 303);
-  const { enabled, sender_name, logo_url, locale, expiry_reminder_days, notify_failures } = await stored();
+  const { enabled, sender_name, locale, expiry_reminder_days, notify_failures } = await stored();
   assert.deepEqual(
-    [enabled, sender_name, logo_url, locale, expiry_reminder_days, notify_failures],
-    ['0', null, null, 'en', '', '0'],
+    [enabled, sender_name, locale, expiry_reminder_days, notify_failures],
+    ['0', null, 'en', '', '0'],
   );
 });
 
 test('a field that a form does not have keeps its value, and an empty check box is in the form', async () => {
-  const paths = ['/settings', '/settings/emails', '/settings/proxy', '/settings/texts'];
+  const paths = ['/settings', '/settings/limits', '/settings/emails', '/settings/proxy', '/settings/texts'];
   assert.equal(
-    (await save('/settings', { customer_search: 'yes', undo_window: '30', vat: 'multi_purpose' })).status,
+    (await save('/settings/limits', { customer_search: 'yes', undo_window: '30', vat: 'multi_purpose' }))
+      .status,
     303,
   );
   assert.equal(
@@ -308,9 +348,9 @@ test('a field that a form does not have keeps its value, and an empty check box 
 });
 
 test('the page says in words whether text can be read on the color', async () => {
-  const form = await openForm('/settings/emails');
+  const form = await openForm('/settings');
   const said = async (color: string): Promise<string> => {
-    const page = await save('/settings/emails', { color, region: 'XY' }, form);
+    const page = await save('/settings', { color, phone: 'none' }, form);
     return /<p class="row" id="legibility".*?<\/p>/s.exec(page.text)?.[0] ?? '';
   };
   assert.match(await said('#1f4d3f'), /tag good.*Readable.*white text.*contrast of 9\.\d to 1/s);
@@ -349,13 +389,14 @@ test('the preview shows every kind of email in every language, saves nothing and
   const policy = headers.get('content-security-policy') ?? '';
   assert.equal(
     policy,
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data: https://flowers.example; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
   );
-  const odd = await owner.post(preview, { ...form, logo: "https://a;script-src'*'/x.png" });
+  const shopForm = await openForm('/settings');
+  const odd = await owner.post('/settings/preview', { ...shopForm, logo: "https://a;script-src'*'/x.png" });
   assert.match(odd.headers.get('content-security-policy') ?? '', /img-src data:;/);
-  const rejected = await owner.post(preview, { ...form, color: 'red', page: 'x' });
+  const rejected = await owner.post(preview, { ...form, region: 'XY', page: 'x' });
   assert.equal(rejected.status, 422);
-  assert.match(textOfPage(rejected), /not up to date: Enter a color .* Enter the address of a page/);
+  assert.match(textOfPage(rejected), /not up to date: Enter the two letters .* Enter the address of a page/);
   assert.equal((await manager.post(preview, form)).status, 403);
   assert.equal(await shop.service.state(), before);
 });

@@ -168,7 +168,7 @@ const logo = Buffer.from(qrImage(new Secret('logo-of-flowers-1'), null).png);
 
 /** Submits the form with a file. */
 async function upload(browser: Browser, file: Uint8Array | null, name = 'logo.png'): Promise<TestResponse> {
-  const fields = formOf(await browser.get('/settings/emails'), '/settings/emails/logo');
+  const fields = formOf(await browser.get('/settings'), '/settings/logo');
   const form = new FormData();
   form.set('key', fields['key'] ?? '');
   form.set(
@@ -177,7 +177,7 @@ async function upload(browser: Browser, file: Uint8Array | null, name = 'logo.pn
     file ? name : '',
   );
   const sent = new Response(form);
-  return await browser.request('/settings/emails/logo', {
+  return await browser.request('/settings/logo', {
     method: 'POST',
     headers: { 'content-type': sent.headers.get('content-type') ?? '', 'sec-fetch-site': 'same-origin' },
     body: new Uint8Array(await sent.arrayBuffer()),
@@ -202,15 +202,15 @@ test('an uploaded logo is checked, shown in previews, and removed', async () => 
   assert.match(errorAt(tooLong, 'logo_file'), /more than 100 kB/);
   const broken = { 'content-type': 'multipart/form-data; boundary=x', 'sec-fetch-site': 'same-origin' };
   const request = { method: 'POST', headers: broken, body: '--y' };
-  assert.equal((await owner.request('/settings/emails/logo', request)).status, 400);
+  assert.equal((await owner.request('/settings/logo', request)).status, 400);
   // Other forms accept no file.
   assert.equal((await owner.request('/settings/emails', request)).status, 415);
   const manager = await shop.as('manager');
-  assert.equal((await manager.post('/settings/emails/logo', {})).status, 403);
-  assert.equal((await manager.post('/settings/emails/logo/remove', {})).status, 403);
+  assert.equal((await manager.post('/settings/logo', {})).status, 403);
+  assert.equal((await manager.post('/settings/logo/remove', {})).status, 403);
   assert.deepEqual(await shop.service.query('select store_id from email_logos'), []);
   const saved = await upload(owner, logo);
-  assert.equal(saved.headers.get('location'), '/settings/emails?done=saved', saved.text);
+  assert.equal(saved.headers.get('location'), '/settings?done=saved', saved.text);
   const [row] = await shop.service.query('select type, width, height, content from email_logos');
   const side = logo.readUInt32BE(16);
   assert.deepEqual(
@@ -218,20 +218,19 @@ test('an uploaded logo is checked, shown in previews, and removed', async () => 
     ['image/png', side, side],
   );
   assert.ok(Buffer.from(row?.['content'] as Uint8Array).equals(logo));
-  const page = await owner.get('/settings/emails');
-  assert.match(textOfPage(page), new RegExp(`Emails contain a logo of ${side} × ${side} pixels`));
+  const page = await owner.get('/settings');
+  assert.match(textOfPage(page), new RegExp(`The logo has ${side} × ${side} pixels`));
   // The file has precedence over an address.
   const form = {
-    ...formOf(page, '/settings/emails'),
+    ...formOf(page, '/settings'),
     logo: 'https://flowers.example/logo.png',
-    email_language: 'en',
   };
-  const shown = await owner.post('/settings/emails/preview', form);
+  const shown = await owner.post('/settings/preview', form);
   assert.ok(shown.text.includes(`<img class="logo" src="data:image/png;base64,${logo.toString('base64')}"`));
   assert.match(shown.text, /alt="Flowers" width="44" height="44"/);
   assert.match(shown.headers.get('content-security-policy') ?? '', /img-src data:;/);
-  const remove = formOf(page, '/settings/emails/logo/remove');
-  assert.equal((await owner.post('/settings/emails/logo/remove', remove)).status, 303);
+  const remove = formOf(page, '/settings/logo/remove');
+  assert.equal((await owner.post('/settings/logo/remove', remove)).status, 303);
   assert.deepEqual(await shop.service.query('select store_id from email_logos'), []);
   const logged = await shop.service.query(
     "select details from staff_actions where action = 'settings-changed'",

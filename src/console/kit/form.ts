@@ -43,7 +43,7 @@ export function inputField({
   hasFocus = false,
   ...text
 }: FieldText & {
-  readonly type?: 'text' | 'email' | 'password' | 'date' | 'time' | 'search' | 'url';
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'time' | 'search' | 'tel' | 'url';
   readonly value?: string;
   readonly autocomplete?: string;
   readonly inputMode?: 'decimal' | 'numeric';

@@ -4,9 +4,10 @@ import { emailKinds, type EmailKind, type EmailSettings } from '../../domain/ema
 import type { EmailText } from '../../domain/emails/wording.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findLogo } from '../../service/stores/settings.ts';
-import type { ConsoleResponse, ConsoleServices, EmailTools } from '../kit/route.ts';
+import type { ConsoleResponse, ConsoleServices } from '../kit/route.ts';
+import { legibilityText } from './legibility.ts';
 import { settingsTexts } from './page.ts';
-import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import type { PageLanguage } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
 
 export function kindOf(text: string): EmailKind {
@@ -36,21 +37,6 @@ export function previewPanel(
 <div class="row apart of-preview"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select></div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
 <div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${path}${query}" sandbox></iframe></div>
 <p class="hint">${text.previewHint}</p></aside>`;
-}
-
-/** Whether text on the color of the card can be read, in words. */
-export function legibilityText(
-  { foreground, contrast, isReadable, hasEdge }: ReturnType<EmailTools['legibilityOf']>,
-  language: PageLanguage,
-): string {
-  const text = settingsTexts[language];
-  const number = (value: number): string =>
-    new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
-  // 4.49 is not enough, so it is not shown as 4.5.
-  const ratio = number(isReadable ? contrast : Math.floor(contrast * 10) / 10);
-  const values = { ratio, enough: number(4.5) };
-  const sentence = fillPlain(foreground === 'white' ? text.whiteText : text.blackText, values);
-  return hasEdge ? `${sentence} ${text.colorEdge}` : sentence;
 }
 
 /** The style of the preview's head, which the style sheet of the pages does not reach. */

@@ -19,7 +19,7 @@ import type { Page } from '../kit/page-context.ts';
 /** More than a logo can have. */
 export const logoFormBytesMax = 1_000_000;
 
-export const logoPath = '/settings/emails/logo';
+export const logoPath = '/settings/logo';
 
 /** @param error at the field. */
 export function logoPanel(
@@ -83,7 +83,7 @@ async function change(
   if (key === undefined) return await rejected(page.text.logo.missing);
   try {
     const { isRepeated } = await page.once(key, () => changeLogo(page.ctx, page.by, logo));
-    return seeOther(`/settings/emails?done=${isRepeated ? 'repeated' : 'saved'}`);
+    return seeOther(`/settings?done=${isRepeated ? 'repeated' : 'saved'}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const response = withoutAccess(page, error);

@@ -24,14 +24,17 @@ import type { Page } from '../kit/page-context.ts';
 export const settingsTexts = textsOf('settings');
 const auditTexts = textsOf('audit');
 
-type Area = 'shop' | 'emails' | 'texts' | 'proxy';
+type Area = 'shop' | 'limits' | 'emails' | 'texts' | 'proxy';
 
 /** The pages and the settings of each. */
 const areas: Readonly<Record<Area, { readonly path: string; readonly names: readonly SettingName[] }>> = {
   shop: {
     path: '/settings',
+    names: ['name', 'logo', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'],
+  },
+  limits: {
+    path: '/settings/limits',
     names: [
-      'name',
       'time_zone',
       'issue_limit',
       'lookup_failures',
@@ -50,10 +53,6 @@ const areas: Readonly<Record<Area, { readonly path: string; readonly names: read
       'emails',
       'from_name',
       'from_address',
-      'reply_to',
-      'logo',
-      'color',
-      'design',
       'email_language',
       'page',
       'expiry_reminders',

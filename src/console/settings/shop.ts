@@ -1,257 +1,206 @@
-/** The settings of the shop: its name and days, limits, and books. */
+/** The shop as its customers see it: name, logo, color, and how to reach it, with a preview of where it appears. */
 
-import { holdLimitMaxDays } from '../../domain/money/hold.ts';
-import type { Money } from '../../domain/money/money.ts';
-import { datevDefaults, formatDatev, parseDatev, type Datev } from '../../domain/stores/datev.ts';
+import { parseSenderAddress } from '../../domain/email-address.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
+import { parseHours, parseLink, parsePhone, type Identity } from '../../domain/stores/identity.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
-import {
-  journalAccounts,
-  parseStoreName,
-  type AccountNames,
-  type JournalAccount,
-  type Store,
-} from '../../domain/stores/store.ts';
-import { parseLine } from '../../domain/text.ts';
-import { parseVatRate, vatKinds, type Vat } from '../../domain/money/vat.ts';
+import { parseStoreName } from '../../domain/stores/store.ts';
+import { rejected, type Parsed } from '../../platform/parsed.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { StoreChanges } from '../../service/stores/store.ts';
-import { inputField, select } from '../kit/form.ts';
-import { amountText, amountValue, parseTypedAmount } from '../kit/format.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
-import {
-  currencyText,
-  localeText,
-  parseTimeZone,
-  suggestedLimit,
-  timeZoneOptions,
-} from '../gate/setup-choices.ts';
+import { findLogo } from '../../service/stores/settings.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
+import { setupTexts } from '../gate/welcome.ts';
+import { inputField, textArea } from '../kit/form.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 import { typedFields } from '../kit/request.ts';
+import type { ConsoleServices, PageResponse, StaffRoute } from '../kit/route.ts';
+import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
+import { legibilityLine, legibilityOf, legibilityPath, withHash } from './legibility.ts';
+import { logoFormBytesMax, logoPanel, logoPath, logoTooLarge, removeLogo, submitLogo } from './logo.ts';
 import {
   baseOf,
-  checkField,
   fieldOf,
   formStart,
+  pageOfSettings,
   readSettings,
   rejectedForm,
   saveSettings,
-  pageOfSettings,
   settingsTexts,
   type ShownForm,
 } from './page.ts';
 import { backupsPath } from './recovery-sheet.ts';
 import { versionsPath } from './versions.ts';
 import { walletsPath } from './wallets.ts';
-import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
-import { setupTexts } from '../gate/welcome.ts';
-import { get, post, type Page } from '../kit/page-context.ts';
 
-const accountFields = journalAccounts.map((account) => `account_${account}` as const);
-
-const fields = [
-  'name',
-  'time_zone',
-  'issue_limit',
-  'lookup_failures',
-  'undo_window',
-  'expiring_soon',
-  'hold_limit',
-  'customer_search',
-  'stock_required',
-  'vat',
-  'vat_rate',
-  'datev',
-  ...accountFields,
-] as const;
+const fields = ['name', 'logo', 'color', 'website', 'phone', 'reply_to', 'hours', 'terms'] as const;
 
 type Field = (typeof fields)[number];
 type Values = Readonly<Record<Field, string>>;
 
-function valuesOf({ store }: Settings, language: PageLanguage): Values {
-  const accounts = journalAccounts.map((account) => [
-    `account_${account}`,
-    store.accountNames[account] ?? '',
-  ]);
+function valuesOf({ store, emails }: Settings): Values {
   return {
     name: store.name,
-    time_zone: store.timeZone,
-    issue_limit: store.issueLimit ? amountValue(store.issueLimit, language) : '',
-    lookup_failures: store.lookupFailuresPerHour === null ? '' : String(store.lookupFailuresPerHour),
-    undo_window: String(store.undoWindowMinutes),
-    expiring_soon: String(store.expiringSoonDays),
-    hold_limit: String(store.holdLimitDays),
-    customer_search: store.customerSearch ? 'yes' : '',
-    stock_required: store.stockRequired ? 'yes' : '',
-    vat: store.vat?.kind ?? '',
-    vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
-    datev: store.datev ? shownDatev(store.datev) : '',
-    ...(Object.fromEntries(accounts) as Record<`account_${JournalAccount}`, string>),
+    logo: emails.logoUrl ?? '',
+    color: emails.colour ?? '',
+    website: emails.website ?? '',
+    phone: emails.phone ?? '',
+    reply_to: emails.replyTo ?? '',
+    hours: emails.hours ?? '',
+    terms: emails.terms ?? '',
   };
 }
 
-/** Without the parts that have their usual values. */
-function shownDatev(datev: Datev): string {
-  const { firstMonth, accountLength } = datevDefaults;
-  const isUsual = datev.firstMonth === firstMonth && datev.accountLength === accountLength;
-  return isUsual ? `${datev.consultant}/${datev.client}` : formatDatev(datev);
-}
+const typedLengthMax = 4_000;
 
-const failuresMax = 100_000;
-const minutesMax = 60;
-const daysMax = 365;
-const accountNameLengthMax = 100;
-
-/** A whole number as people type it; undefined: it is not one, or not in the range. */
-function wholeNumber(text: string, [min, max]: readonly [number, number]): number | undefined {
-  const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return number >= min && number <= max ? number : undefined;
+/** People leave out the protocol of a website. */
+function withProtocol(typed: string): string {
+  return /^[a-z][a-z\d+.-]*:/i.test(typed) && !/^[^/]*:\d/.test(typed) ? typed : `https://${typed}`;
 }
 
 type Read =
-  | { readonly ok: true; readonly changes: StoreChanges }
+  | { readonly ok: true; readonly name: string; readonly identity: Identity }
   | { readonly ok: false; readonly errors: ErrorsOf<Field> };
 
-/** The VAT of the fields; undefined: the rate is not one. */
-function vatOf({ vat, vat_rate: typed }: Values): Vat | null | undefined {
-  if (vat === 'multi_purpose') return { kind: vat };
-  if (vat !== 'single_purpose') return null;
-  const rate = parseVatRate(typed.replace('%', '').trim().replace(',', '.'));
-  return rate.ok ? { kind: vat, rate: rate.value } : undefined;
-}
-
-function accountNamesOf(values: Values, reject: (field: Field) => void): AccountNames {
-  const accountNames: Partial<Record<JournalAccount, string>> = {};
-  for (const account of journalAccounts) {
-    const parsed = parseLine(values[`account_${account}`], accountNameLengthMax);
-    if (!parsed.ok) reject(`account_${account}`);
-    else if (parsed.value !== null) accountNames[account] = parsed.value;
-  }
-  return accountNames;
-}
-
-function readShopSettings(
-  values: Values,
-  { currency }: Pick<Store, 'currency'>,
-  language: PageLanguage,
-): Read {
-  const text = settingsTexts[language];
+function readIdentity(values: Values, { emailTools }: ConsoleServices, language: PageLanguage): Read {
+  const { identityErrors } = settingsTexts[language];
   const setup = setupTexts[language];
   const errors: Partial<Record<Field, string>> = {};
   const name = parseStoreName(values.name);
   if (!name.ok) errors.name = values.name === '' ? setup.nameMissing : setup.nameInvalid;
-  const timeZone = parseTimeZone(values.time_zone);
-  if (timeZone === undefined) errors.time_zone = setup.timeZoneInvalid;
-  let issueLimit: Money | null = null;
-  if (values.issue_limit !== '') {
-    const limit = parseTypedAmount(values.issue_limit, { currency }, { language });
-    if (limit.ok) issueLimit = limit.value;
-    else {
-      const example = amountText(suggestedLimit(currency), language);
-      errors.issue_limit = fillPlain(setup.limitInvalid, { currency: currency.code, example });
-    }
-  }
-  const number = (field: Field, range: readonly [number, number]): number | undefined => {
-    const read = wholeNumber(values[field], range);
-    const [min, max] = range.map((each) => new Intl.NumberFormat(language).format(each));
-    if (read === undefined) errors[field] = fillPlain(text.numberInvalid, { min: min ?? '', max: max ?? '' });
-    return read;
+  const read = (
+    field: keyof typeof identityErrors,
+    parse: (text: string) => Parsed<string>,
+  ): string | null => {
+    const typed = values[field];
+    if (typed === '') return null;
+    const parsed = typed.length > typedLengthMax ? rejected('') : parse(typed);
+    if (parsed.ok) return parsed.value;
+    errors[field] = identityErrors[field];
+    return null;
   };
-  const failures = values.lookup_failures === '' ? null : number('lookup_failures', [1, failuresMax]);
-  const undoWindowMinutes = number('undo_window', [0, minutesMax]);
-  const expiringSoonDays = number('expiring_soon', [0, daysMax]);
-  const holdLimitDays = number('hold_limit', [1, holdLimitMaxDays]);
-  const vat = vatOf(values);
-  if (vat === undefined) errors.vat_rate = text.vatRateInvalid;
-  const accountNames = accountNamesOf(values, (field) => (errors[field] = text.accountInvalid));
-  const datev = values.datev === '' ? null : parseDatev(values.datev.replaceAll(/\s/g, ''));
-  if (datev?.ok === false) errors.datev = text.datevInvalid;
-  if (!name.ok || timeZone === undefined || failures === undefined || vat === undefined)
-    return { ok: false, errors };
-  if (undoWindowMinutes === undefined || expiringSoonDays === undefined || holdLimitDays === undefined)
-    return { ok: false, errors };
-  if (Object.keys(errors).length > 0) return { ok: false, errors };
-  return {
-    ok: true,
-    changes: {
-      name: name.value,
-      timeZone,
-      issueLimit,
-      lookupFailuresPerHour: failures,
-      undoWindowMinutes,
-      expiringSoonDays,
-      holdLimitDays,
-      customerSearch: values.customer_search !== '',
-      stockRequired: values.stock_required !== '',
-      vat,
-      accountNames,
-      datev: datev?.ok ? datev.value : null,
-    },
+  const identity: Identity = {
+    logoUrl: read('logo', emailTools.parseLogo),
+    colour: read('color', (typed) => emailTools.parseColor(withHash(typed))),
+    website: read('website', (typed) => parseLink(withProtocol(typed))),
+    phone: read('phone', parsePhone),
+    replyTo: read('reply_to', parseSenderAddress),
+    hours: read('hours', parseHours),
+    terms: read('terms', (typed) => parseLink(withProtocol(typed))),
   };
+  return name.ok && Object.keys(errors).length === 0
+    ? { ok: true, name: name.value, identity }
+    : { ok: false, errors };
 }
 
-/** Returns the settings that cannot be changed, or only on another page. */
-function factsPanel({ frame }: ConsoleServices, language: PageLanguage, { store, emails }: Settings): Markup {
-  const text = settingsTexts[language];
-  return markup`<dl class="facts"><dt>${text.currency}</dt><dd>${currencyText(store.currency, language)}</dd><dt>${text.domain}</dt><dd>${store.domain}</dd><dt>${text.emailLanguage}</dt><dd>${localeText(emails.locale, language)} · <a href="${frame.basePath}/settings/emails">${text.change}</a></dd></dl><p class="hint">${text.fixed}</p>`;
+const previewPath = '/settings/preview';
+
+/** Other pages about the shop that have no link in the navigation. */
+function furtherPages(page: Page): Markup {
+  const { backups, versions, wallets } = page.text;
+  const link = (path: string, title: string): Markup =>
+    markup`<a class="button quiet" href="${page.basePath}${path}">${title}</a>`;
+  return markup`<nav class="row" aria-label="${page.text.settings.further}">${link(backupsPath, backups.title)}${link(walletsPath, wallets.title)}${link(versionsPath, versions.title)}${link('/settings/locations', catalogue[page.language].locations.title)}</nav>`;
 }
 
-function shopPage(page: Page, form: ShownForm<Field>, settings: Settings): ConsoleResponse {
+type Outside = {
+  readonly logo: Logo | null;
+  /** At the field of the file. */
+  readonly logoError?: string;
+};
+
+function shopPage(page: Page, form: ShownForm<Field>, { logo, logoError }: Outside): PageResponse {
   const text = page.text.settings;
-  const setup = page.text.setup;
+  const { emailTools } = page.services;
   const field = (...of: readonly [name: Field, label: string, hint?: string]) =>
     fieldOf(form, page.language, of);
-  const count = new Intl.NumberFormat(page.language).format(page.services.lookups.perHour);
-  const vatOptions = [
-    { value: '', text: text.vatNone },
-    ...vatKinds.map((value) => ({ value, text: text.vatKinds[value] })),
-  ];
-  // A choice is shown by its text, not by its name.
-  const vatField = field('vat', text.vat, text.vatHint);
-  const { now } = form;
-  const vatNow = now && vatOptions.find(({ value }) => value === now.vat && value !== form.values.vat);
-  const accounts = journalAccounts.map((account) =>
-    inputField({ ...field(`account_${account}`, text.accounts[account]), isOptional: true }),
-  );
-  const isAccountRejected = ([...accountFields, 'datev'] as const).some(
-    (name) => form.errors[name] !== undefined,
-  );
-  const body = markup`<form class="stack" method="post" action="${page.basePath}/settings">${formStart(page, form)}
-<section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2><div class="fields">${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
-${inputField({ ...field('time_zone', setup.timeZone, text.timeZoneHint), options: timeZoneOptions() })}</div>
-${factsPanel(page.services, page.language, settings)}</section>
-<section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><div class="fields">${inputField({ ...field('issue_limit', setup.limit, setup.limitHint), inputMode: 'decimal', isOptional: true })}
-${inputField({ ...field('lookup_failures', text.lookupFailures, fillPlain(text.lookupFailuresHint, { count })), inputMode: 'numeric', isOptional: true })}
-${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), inputMode: 'numeric' })}
-${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}
-${inputField({ ...field('hold_limit', text.holdLimit, text.holdLimitHint), inputMode: 'numeric' })}</div>
-${checkField(form, page.language, ['customer_search', text.customerSearch, text.customerSearchHint])}
-${checkField(form, page.language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
-<section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
-${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
-<details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}
-${inputField({ ...field('datev', text.datev, text.datevHint), isOptional: true })}</div></div></details></section>
-<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}${walletsPath}">${page.text.wallets.title}</a><a class="button quiet" href="${page.basePath}${versionsPath}">${page.text.versions.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
-  return pageOfSettings(page, { area: 'shop', form, body });
+  const typedColor = form.values.color === '' ? null : withHash(form.values.color);
+  const standard = fillPlain(text.colorHint, { color: emailTools.legibilityOf(null).colour });
+  const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typedColor).colour}" hidden>`;
+  // The frame has the stored settings until the script updates it.
+  const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
+  const optional = (type: 'text' | 'url' | 'tel' | 'email', ...of: Parameters<typeof field>): Markup =>
+    inputField({ ...field(...of), type, isOptional: true });
+  const body = markup`<div class="grid two"><div class="stack"><form class="stack" id="shop-settings" method="post" action="${page.basePath}/settings" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}
+<section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2>
+${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
+<div class="fields"><div class="picks">${optional('text', 'color', text.color, standard)}${picker}</div>
+${optional('text', 'logo', text.logo, text.logoHint)}</div>
+${legibilityLine(page.services, form.values.color, page.language)}</section>
+<section class="panel stack" aria-labelledby="reach"><h2 id="reach">${text.reach}</h2><p class="soft">${text.reachHint}</p>
+<div class="fields">${optional('text', 'website', text.website, text.websiteHint)}
+${optional('tel', 'phone', text.phone, text.phoneHint)}
+${optional('email', 'reply_to', text.replyTo, text.replyToHint)}
+${optional('text', 'terms', text.terms, text.termsHint)}</div>
+${textArea(field('hours', text.hours, text.hoursHint))}</section>
+<div class="row"><button class="button first">${text.save}</button></div></form>
+${logoPanel(page, { logo, error: logoError })}
+${furtherPages(page)}</div>
+${previewPanel(page.services, page.language, { form: 'shop-settings', path: previewPath })}</div>`;
+  const shown = pageOfSettings(page, { area: 'shop', form, body, scripts: ['preview.js', 'logo.js'] });
+  return logoError === undefined ? shown : { ...shown, status: 422 };
+}
+
+async function logoOf(page: Page): Promise<Logo | null> {
+  return await page.read(() => findLogo(page.store.id));
+}
+
+async function presentPage(page: Page, outside: Omit<Outside, 'logo'> = {}): Promise<PageResponse> {
+  const settings = await readSettings(page);
+  const logo = await logoOf(page);
+  const form = { values: valuesOf(settings), errors: {}, base: baseOf('shop', settings) };
+  return shopPage(page, form, { ...outside, logo });
 }
 
 export const shopSettingsRoutes: readonly StaffRoute[] = [
-  get('/settings', 'changeSettings', async (page) => {
-    const settings = await readSettings(page);
-    const values = valuesOf(settings, page.language);
-    return shopPage(page, { values, errors: {}, base: baseOf('shop', settings) }, settings);
+  get('/settings', 'changeSettings', (page) => presentPage(page), { hasFrame: true }),
+  post(
+    '/settings',
+    'changeSettings',
+    async (page) => {
+      const values = typedFields(page.request, fields, valuesOf(await readSettings(page)));
+      const logo = await logoOf(page);
+      const made = (form: ShownForm<Field>) => shopPage(page, form, { logo });
+      const shown = { area: 'shop', values, page: made } as const;
+      const read = readIdentity(values, page.services, page.language);
+      if (!read.ok) return await rejectedForm(page, shown, read.errors);
+      const { name, identity } = read;
+      return await saveSettings(page, { ...shown, changes: { name }, emailChanges: identity, valuesOf });
+    },
+    { hasFrame: true },
+  ),
+  get(previewPath, 'changeSettings', async (page) => {
+    const { emails: settings, texts } = await readSettings(page);
+    return await previewOf(page, { kind: 'gift_card', settings, texts });
   }),
-  post('/settings', 'changeSettings', async (page) => {
-    const settings = await readSettings(page);
-    const values = typedFields(page.request, fields, valuesOf(settings, page.language));
-    const made = (form: ShownForm<Field>) => shopPage(page, form, settings);
-    const shown = { area: 'shop', values, page: made } as const;
-    const read = readShopSettings(values, settings.store, page.language);
-    if (!read.ok) return await rejectedForm(page, shown, read.errors);
-    return await saveSettings(page, {
-      ...shown,
-      changes: read.changes,
-      emailChanges: {},
-      valuesOf: (present) => valuesOf(present, page.language),
-    });
+  post(previewPath, 'changeSettings', async (page) => {
+    const present = await readSettings(page);
+    const values = typedFields(page.request, fields, valuesOf(present));
+    const read = readIdentity(values, page.services, page.language);
+    if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
+    const { texts, emails } = present;
+    return await previewOf(page, { kind: 'gift_card', settings: { ...emails, ...read.identity }, texts });
   }),
+  get(legibilityPath, 'changeSettings', (page) => {
+    const typed = (page.request.query.get('color') ?? '').trim();
+    const found = legibilityOf(page.services.emailTools, typed, page.language);
+    return Promise.resolve({ status: 200, json: found ?? {} });
+  }),
+  post(
+    logoPath,
+    'changeSettings',
+    (page) => submitLogo(page, (logoError) => presentPage(page, { logoError })),
+    {
+      hasFrame: true,
+      acceptsFile: true,
+      formBytesMax: logoFormBytesMax,
+      tooLarge: (page) => presentPage(page, { logoError: logoTooLarge(page) }),
+    },
+  ),
+  post(
+    `${logoPath}/remove`,
+    'changeSettings',
+    (page) => removeLogo(page, (logoError) => presentPage(page, { logoError })),
+    { hasFrame: true },
+  ),
 ];

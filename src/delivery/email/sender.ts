@@ -1,10 +1,11 @@
 /** The sender of a store's emails: name, addresses, language and appearance. */
 
 import type { CardDesign } from '../../domain/cards/design.ts';
-import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import type { Parsed } from '../../platform/parsed.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import { textsIn, type EmailText, type EmailTexts } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
+import { parseLink } from '../../domain/stores/identity.ts';
 import { localeIn } from '../../domain/stores/region.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { parseColour, type Colour } from './colour.ts';
@@ -55,12 +56,9 @@ export function senderOf({ store, settings, texts, logo }: SenderParts, from: st
   };
 }
 
-/** Characters of a link in an email. */
-const urlLengthMax = 2_000;
-
 /** Parses the URL of a logo: https only, because mail clients warn of others, and without a user name and password. */
 export function parseLogoUrl(value: unknown): Parsed<string> {
-  return parseLink(value, ({ protocol }) => protocol === 'https:');
+  return parseLink(value);
 }
 
 /** Parses the URL of the page that emails link to: https, and in development http to this machine. */
@@ -71,14 +69,6 @@ export function parsePageUrl(value: unknown): Parsed<string> {
       protocol === 'https:' ||
       (protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)),
   );
-}
-
-function parseLink(value: unknown, isAccepted: (url: URL) => boolean): Parsed<string> {
-  const url = typeof value === 'string' && value.length <= urlLengthMax ? URL.parse(value) : null;
-  if (!url || !isAccepted(url)) return rejected('must be an https URL');
-  return url.username === '' && url.password === ''
-    ? accepted(url.href)
-    : rejected('must not contain a user name or password');
 }
 
 /** Whether an email can contain a link. */

@@ -6,6 +6,7 @@
 import type { Card, Customer } from '../cards/card.ts';
 import type { CardDesign } from '../cards/design.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import { noIdentity, type Identity } from '../stores/identity.ts';
 
 export const emailKinds = [
   'gift_card',
@@ -36,8 +37,8 @@ export const deliveryStates = [
 
 export type EmailState = (typeof deliveryStates)[number];
 
-/** A store's settings for its emails. */
-export type EmailSettings = {
+/** A store's settings for its emails, and what they show of it. */
+export type EmailSettings = Identity & {
   /** Whether the store sends emails. */
   readonly enabled: boolean;
   /** Null: the store's name. */
@@ -65,6 +66,7 @@ export type EmailSettings = {
 };
 
 export const defaultEmailSettings: EmailSettings = Object.freeze({
+  ...noIdentity,
   enabled: true,
   senderName: null,
   address: null,

@@ -41,6 +41,10 @@ export type SettingName =
   | 'logo'
   | 'color'
   | 'design'
+  | 'website'
+  | 'phone'
+  | 'hours'
+  | 'terms'
   | 'email_language'
   | 'page'
   | 'expiry_reminders'
@@ -76,6 +80,10 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
     design: emails.design,
+    website: emails.website ?? '',
+    phone: emails.phone ?? '',
+    hours: emails.hours ?? '',
+    terms: emails.terms ?? '',
     email_language: emails.locale,
     page: emails.pageUrl ?? '',
     expiry_reminders: emails.expiryReminderDays.join(', '),

@@ -948,7 +948,8 @@ create table webhook_attempts (
 
 -- == Emails ==
 
--- A store without a row has the defaults.
+-- The settings of a store's emails, and what they, its pages and its paper show of the shop. A store without a row has the
+-- defaults.
 create table email_settings (
   store_id bigint not null references stores (id),
   enabled bigint not null check (enabled in (0, 1)),
@@ -958,6 +959,12 @@ create table email_settings (
   logo_url text collate "C",
   colour text collate "C" check (length(colour) = 7),
   design text collate "C" not null default 'plain',
+  website text collate "C",
+  phone text collate "C",
+  -- Lines.
+  hours text collate "C",
+  -- A URL.
+  terms text collate "C",
   locale text collate "C" not null,
   page_url text collate "C",
   -- Numbers of days between commas, the largest first; empty: none.

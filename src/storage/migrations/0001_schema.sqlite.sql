@@ -859,7 +859,8 @@ create table webhook_attempts (
 
 -- == Emails ==
 
--- A store without a row has the defaults.
+-- The settings of a store's emails, and what they, its pages and its paper show of the shop. A store without a row has the
+-- defaults.
 create table email_settings (
   store_id integer not null references stores (id),
   enabled integer not null check (enabled in (0, 1)),
@@ -869,6 +870,12 @@ create table email_settings (
   logo_url text,
   colour text check (length(colour) = 7),
   design text not null default 'plain',
+  website text,
+  phone text,
+  -- Lines.
+  hours text,
+  -- A URL.
+  terms text,
   locale text not null,
   page_url text,
   -- Numbers of days between commas, the largest first; empty: none.
