@@ -113,6 +113,7 @@ export type CustomerLanguage = {
       | 'codeLabel'
       | 'codeHint'
       | 'contact'
+      | 'terms'
       | 'expiryLabel'
       | 'giftCardHeading'
       | 'giftFromHeading'

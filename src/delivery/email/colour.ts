@@ -31,9 +31,9 @@ export function foregroundOn(background: Colour): Colour {
 }
 
 /** A colour for text and buttons, and the text on it. */
-type Shade = { readonly color: Colour; readonly text: Colour };
+export type Shade = { readonly color: Colour; readonly text: Colour };
 
-type BrandColours = {
+export type BrandColours = {
   readonly color: Colour;
   /** Whether text on the colour is dark. */
   readonly isLight: boolean;

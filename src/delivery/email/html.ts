@@ -157,8 +157,8 @@ function facts(list: readonly Fact[], frame: Frame): Markup {
           </table>`;
 }
 
-function button({ text, url }: Of<'button'>, { colour, edge, foreground }: Frame): Markup {
+function button({ text, url }: Of<'button'>, { shades: { light: shade } }: Frame): Markup {
   return markup`<table class="wide" role="presentation" align="center" cellpadding="0" cellspacing="0" border="0">
-            <tr><td class="card" align="center" bgcolor="${colour}" style="background:${colour};border:1px solid ${edge};border-radius:10px"><a class="button" href="${url}" style="display:inline-block;padding:14px 34px;font-size:16px;line-height:22px;font-weight:600;color:${foreground};text-decoration:none">${htmlOf(text)}</a></td></tr>
+            <tr><td class="call" align="center" bgcolor="${shade.color}" style="background:${shade.color};border:1px solid ${shade.color};border-radius:10px"><a class="button" href="${url}" style="display:inline-block;padding:14px 34px;font-size:16px;line-height:22px;font-weight:600;color:${shade.text};text-decoration:none">${htmlOf(text)}</a></td></tr>
           </table>`;
 }

@@ -6,9 +6,10 @@
  * and no image except the store's logo.
  */
 
-import type { Colour } from './colour.ts';
+import type { BrandColours, Colour } from './colour.ts';
+import { phoneLink, shownLink } from '../../domain/stores/identity.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { fontsFor, light, rules } from './style.ts';
+import { fontsFor, light, rulesFor } from './style.ts';
 import { htmlOf } from './translate.ts';
 
 /** The parts that every email of a store has around its blocks. */
@@ -25,6 +26,19 @@ export type Frame = {
   readonly edge: Colour;
   /** The colour of text on the colour. */
   readonly foreground: Colour;
+  /** The colour of buttons and links, as it can be read on light and on dark ground. */
+  readonly shades: BrandColours['shades'];
+  /** Below the email; empty and null: not known. */
+  readonly identity: {
+    /** The name and the address of the location of the sale, as lines. */
+    readonly place: readonly string[];
+    readonly phone: string | null;
+    /** An https URL. */
+    readonly website: string | null;
+    /** Lines. */
+    readonly hours: readonly string[];
+    readonly terms: { readonly text: string; readonly url: string } | null;
+  };
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
   readonly contact: string;
@@ -53,7 +67,7 @@ export function page({ title, preheader, body }: EmailPage, frame: Frame): strin
   <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no" />
   <meta name="x-apple-disable-message-reformatting" />
   <title>${title}</title>
-  <style>${rules}</style>
+  <style>${rulesFor(frame.shades.dark)}</style>
 </head>
 <body class="page" style="margin:0;padding:0;background:${light.page};-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%">
   <div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all">${htmlOf(preheader)}${previewPadding}</div>
@@ -96,10 +110,23 @@ function masthead({ logo, storeName }: Frame): Markup {
   return markup`<img class="logo" src="${source}" alt="${storeName}"${sides} style="display:inline-block;${measured};border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
 }
 
-function footer({ contact, automatic, unsubscribe }: Frame): Markup {
+function footer(frame: Frame): Markup {
+  const { contact, automatic, unsubscribe, identity, shades, storeName } = frame;
   const style = `padding:0 0 6px;font-size:13px;line-height:20px;color:${light.soft}`;
+  const link = (url: string, text: string): Markup =>
+    markup`<a class="link" href="${url}" style="color:${shades.light.color};text-decoration:underline">${htmlOf(text)}</a>`;
+  const { place, phone, website, hours, terms } = identity;
+  const reached = [
+    ...(phone === null ? [] : [markup`<bdi dir="ltr">${link(phoneLink(phone), phone)}</bdi>`]),
+    ...(website === null ? [] : [markup`<bdi dir="ltr">${link(website, shownLink(website))}</bdi>`]),
+  ];
   const lines = [
+    markup`<strong class="ink" style="color:${light.ink}"><bdi>${storeName}</bdi></strong>`,
+    ...(place.length > 0 ? [joined(place.map((line) => markup`<bdi>${line}</bdi>`))] : []),
+    ...(reached.length > 0 ? [joined(reached)] : []),
+    ...hours.map((line) => markup`<bdi>${line}</bdi>`),
     htmlOf(contact),
+    ...(terms ? [link(terms.url, terms.text)] : []),
     htmlOf(automatic),
     ...(unsubscribe
       ? [
@@ -113,4 +140,8 @@ function footer({ contact, automatic, unsubscribe }: Frame): Markup {
             <tr><td class="soft" align="center" style="${style}">${line}</td></tr>`,
             )}
           </table>`;
+}
+
+function joined(parts: readonly Markup[]): readonly Markup[] {
+  return parts.map((part, index) => (index === 0 ? part : markup` &middot; ${part}`));
 }

@@ -34,7 +34,7 @@ import {
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
 import { findWallet } from '../../storage/wallets/wallet.ts';
-import { findReceiptPlace } from '../../storage/emails/place.ts';
+import { findEmailPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -244,7 +244,7 @@ function* load(
   const code = sealedCode && openEmailedCode(ctx, claimed, sealedCode);
   const cardPage = yield* pageOf(store, pagesUrl);
   const ownPage = cardPage === null || code === null ? cardPage : cardLink(cardPage, code);
-  const place = yield* findReceiptPlace(claimed, toppedUp);
+  const place = yield* findEmailPlace(claimed, toppedUp);
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
     place,
@@ -256,7 +256,7 @@ function* load(
     cardSentAt: firstSendAt ?? claimed.sendAt,
     toppedUp,
   });
-  const sender = senderOf({ store, settings, texts, logo }, transport.from);
+  const sender = senderOf({ store, settings, texts, logo, place }, transport.from);
   return { content, sender, domain: store.domain, transport, isOwn: server !== undefined };
 }
 

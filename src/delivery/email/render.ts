@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import type { PicturedDesign } from '../../domain/cards/design.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
+import { parseLink } from '../../domain/stores/identity.ts';
 import { cleanLine } from './clean.ts';
-import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
+import { brandOf, edgeOf, foregroundOn } from './colour.ts';
 import type { EmailContent } from './content.ts';
 import { drawingImage } from './drawing.ts';
 import { designCid, rowOf } from './html.ts';
@@ -113,8 +114,18 @@ function shownLogo({ logo, logoUrl }: Sender): Frame['logo'] {
   return linked.ok ? { source: linked.value, size: null } : null;
 }
 
+function linkOf(stored: string | null): string | null {
+  const link = parseLink(stored);
+  return link.ok ? link.value : null;
+}
+
 function assertLink(url: string): void {
   assert.ok(isLink(url), 'a link in an email must be https');
+}
+
+/** The name and the address of a location, as lines. */
+function placeLines({ name, address }: NonNullable<Sender['place']>): readonly string[] {
+  return [name, ...(address?.split('\n') ?? [])].map(cleanLine).filter((line) => line !== '');
 }
 
 function frameOf(
@@ -131,15 +142,23 @@ function frameOf(
     readonly unsubscribeUrl: string | null;
   },
 ): Frame {
-  const colour = parseColour(sender.colour);
-  const background = colour.ok ? colour.value : defaultColour;
+  const { color, shades } = brandOf(sender.colour);
+  const terms = linkOf(sender.terms);
   const address = isolate(cleanLine(sender.replyTo ?? sender.address), 'ltr');
   return {
     storeName,
     logo: shownLogo(sender),
-    colour: background,
-    edge: edgeOf(background),
-    foreground: foregroundOn(background),
+    colour: color,
+    edge: edgeOf(color),
+    foreground: foregroundOn(color),
+    shades,
+    identity: {
+      place: sender.place ? placeLines(sender.place) : [],
+      phone: sender.phone,
+      website: linkOf(sender.website),
+      hours: sender.hours?.split('\n').map(cleanLine) ?? [],
+      terms: terms === null ? null : { text: translate('terms'), url: terms },
+    },
     locale: language.locale,
     direction: language.direction,
     contact: translate('contact', { address }),

@@ -6,6 +6,7 @@ import type { EmailSettings } from '../../domain/emails/email.ts';
 import { textsIn, type EmailText, type EmailTexts } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import { parseLink } from '../../domain/stores/identity.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { localeIn } from '../../domain/stores/region.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { parseColour, type Colour } from './colour.ts';
@@ -18,6 +19,13 @@ export type Sender = {
   readonly address: string;
   /** The address for questions and replies; null: the sender's address. */
   readonly replyTo: string | null;
+  /** How customers reach the shop, and its terms; null: not known. */
+  readonly website: string | null;
+  readonly phone: string | null;
+  readonly hours: string | null;
+  readonly terms: string | null;
+  /** The location of the sale that the email is about; null: none. */
+  readonly place: Pick<Location, 'name' | 'address'> | null;
   /** An https image; null: the name. */
   readonly logoUrl: string | null;
   /** The colour of the card and the button; null: the default one. */
@@ -38,15 +46,22 @@ export type SenderParts = {
   readonly settings: EmailSettings;
   readonly texts: readonly EmailText[];
   readonly logo: Logo | null;
+  /** Absent: none. */
+  readonly place?: Pick<Location, 'name' | 'address'> | undefined;
 };
 
 /** The sender of a store's emails. @param from the address of stores that have none. */
-export function senderOf({ store, settings, texts, logo }: SenderParts, from: string): Sender {
+export function senderOf({ store, settings, texts, logo, place }: SenderParts, from: string): Sender {
   const colour = parseColour(settings.colour);
   return {
     name: settings.senderName ?? store.name,
     address: settings.address ?? from,
     replyTo: settings.replyTo,
+    website: settings.website,
+    phone: settings.phone,
+    hours: settings.hours,
+    terms: settings.terms,
+    place: place ?? null,
     logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
     design: settings.design,

@@ -40,7 +40,7 @@ export function previewStored(
     cardSentAt,
     toppedUp,
   });
-  const sender = senderOf({ store, settings, texts, logo }, from ?? noAddress);
+  const sender = senderOf({ store, settings, texts, logo, place }, from ?? noAddress);
   const { subject, html, images } = renderEmail(content, sender);
   const withoutCode = images.map((image) =>
     image.cid === qrCid ? { ...image, content: blankImage() } : image,

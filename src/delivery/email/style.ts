@@ -1,6 +1,7 @@
 /** Fonts, light and dark colours, and the few rules that cannot be inline. */
 
 import { markup, type Markup } from '../../platform/markup.ts';
+import type { Shade } from './colour.ts';
 
 /** Fonts of the device, because an email loads no fonts. Each language adds fonts for a script that these lack. */
 const latin = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial`;
@@ -41,8 +42,9 @@ export const light = {
 /**
  * Dark colours and narrow screens, for clients with media queries; others show the inline styles. Outlook's dark mode
  * marks elements with `data-ogsc` and `data-ogsb`, which get the same colours.
+ * @param dark the colour of buttons and links on dark ground.
  */
-export const rules: Markup = markup`
+export const rulesFor = (dark: Shade): Markup => markup`
     :root { color-scheme: light dark; supported-color-schemes: light dark; }
     a { text-decoration: none; }
     h1, p, .soft { text-wrap: balance; }
@@ -58,11 +60,17 @@ export const rules: Markup = markup`
       .logo { background: #ffffff !important; padding: 8px 12px !important; border-radius: 8px !important; }
       .card { border-color: #4a4a45 !important; }
       .quote { border-color: #7a766d !important; }
+      .link { color: ${dark.color} !important; }
+      .call { background: ${dark.color} !important; border-color: ${dark.color} !important; }
+      .call .button { color: ${dark.text} !important; }
     }
     [data-ogsb] .sheet { background: #1d1d1b !important; }
     [data-ogsb] .panel { background: #262623 !important; }
     [data-ogsc] .ink { color: #f3f1ec !important; }
     [data-ogsc] .soft { color: #b3afa6 !important; }
+    [data-ogsc] .link { color: ${dark.color} !important; }
+    [data-ogsb] .call { background: ${dark.color} !important; }
+    [data-ogsc] .call .button { color: ${dark.text} !important; }
     @media (max-width: 480px) {
       .gutter { padding: 0 !important; }
       .sheet { border-radius: 0 !important; border-left: 0 !important; border-right: 0 !important; }

@@ -8,8 +8,12 @@ import { plainOf } from './translate.ts';
 export function plain(blocks: readonly Block[], frame: Frame): string {
   // Right-to-left text keeps the isolates, so that its values stay in order.
   const text = frame.direction === 'rtl' ? (isolated: string) => isolated : plainOf;
+  const { place, phone, website, hours, terms } = frame.identity;
+  const reached = [...place, phone, website, ...hours].filter((line) => line !== null);
   const footer = [
+    [frame.storeName, ...reached].join('\n'),
     text(frame.contact),
+    ...(terms ? [`${text(terms.text)}:\n${terms.url}`] : []),
     text(frame.automatic),
     ...(frame.unsubscribe ? [`${text(frame.unsubscribe.text)}:\n${frame.unsubscribe.url}`] : []),
   ];

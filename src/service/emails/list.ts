@@ -32,7 +32,7 @@ import {
   type EmailSubject,
   type SearchedText,
 } from '../../storage/emails/list.ts';
-import { findReceiptPlace } from '../../storage/emails/place.ts';
+import { findEmailPlace } from '../../storage/emails/place.ts';
 import { findFirstSendAt } from '../../storage/emails/queue.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
@@ -227,7 +227,7 @@ export function* findPreviewParts({ email, card }: Pick<ShownEmail, 'email' | 'c
     findFirstSendAt(storeId, card.id),
     transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
   );
-  const place = yield* findReceiptPlace({ storeId, cardId: card.id, kind: email.kind }, toppedUp);
+  const place = yield* findEmailPlace({ storeId, cardId: card.id, kind: email.kind }, toppedUp);
   return { ...design, cardSentAt: sentAt ?? email.sendAt, toppedUp, place };
 }
 

@@ -1,4 +1,4 @@
-/** The location of the sale of a receipt. */
+/** The location of the sale that an email is about. */
 
 import type { EmailDelivery } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
@@ -8,10 +8,10 @@ import type { Script } from '../sql/sql.ts';
 import { findLocation } from '../stores/location.ts';
 
 /**
- * Returns the location of the sale or the top-up that an email is the receipt of.
- * @returns undefined if it took place at none, or if the email is not a receipt.
+ * Returns the location of the top-up that an email is the receipt of, or of the sale of its card.
+ * @returns undefined if it took place at none.
  */
-export function* findReceiptPlace(
+export function* findEmailPlace(
   {
     storeId,
     cardId,
@@ -19,7 +19,6 @@ export function* findReceiptPlace(
   }: { readonly storeId: number; readonly cardId: number } & Pick<EmailDelivery, 'kind'>,
   toppedUp: Transfer | undefined,
 ): Script<Location | undefined> {
-  if (kind !== 'receipt' && kind !== 'top_up') return undefined;
   const [sold] =
     kind === 'top_up' ? [toppedUp] : yield* listTransfersAfter({ storeId, cardId }, { after: 0, limit: 1 });
   const id = sold?.locationId ?? null;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { crc32, inflateSync } from 'node:zlib';
 import { cardDesigns, designColors, type PicturedDesign } from '../../../src/domain/cards/design.ts';
-import { legibilityOn } from '../../../src/delivery/email/colour.ts';
+import { brandOf, legibilityOn } from '../../../src/delivery/email/colour.ts';
 import { drawingImage } from '../../../src/delivery/email/drawing.ts';
 import { designCid } from '../../../src/delivery/email/html.ts';
 import { languageOf, languages, localeOfParts, localePartsOf } from '../../../src/delivery/email/language.ts';
@@ -215,6 +215,52 @@ test('text on a store’s colour is readable', async (t) => {
     senderWith({ colour: '#fff;background:url(https://x.example)' }),
   );
   assert.doesNotMatch(html, /x\.example/);
+});
+
+test('every email says below itself who the shop is and how to reach it, in HTML and as text', () => {
+  const sender = senderWith({
+    name: 'Flowers <i>',
+    website: 'https://flowers.example/a?b="c',
+    phone: '+33 (0)1 42',
+    hours: 'Mo–Sa <9–19>\nSo',
+    terms: 'https://flowers.example/agb',
+    place: { name: 'Market', address: '12 <b>Street</b>\n\n75001 Paris' },
+  });
+  for (const content of everyContent()) {
+    const { html, text } = renderEmail(content, sender);
+    const foot = html.slice(html.indexOf('<table class="rule"'));
+    for (const shown of [
+      '<bdi>Flowers &lt;i&gt;</bdi>',
+      '<bdi>Market</bdi> &middot; <bdi>12 &lt;b&gt;Street&lt;/b&gt;</bdi> &middot; <bdi>75001 Paris</bdi>',
+      'href="tel:+330142"',
+      'href="https://flowers.example/a?b=%22c"',
+      'flowers.example/a?b=%22c</a>',
+      '<bdi>Mo–Sa &lt;9–19&gt;</bdi>',
+      'href="https://flowers.example/agb"',
+    ])
+      assert.ok(foot.includes(shown), `${content.kind} ${shown}`);
+    const lines = [
+      '12 <b>Street</b>',
+      '75001 Paris',
+      '+33 (0)1 42',
+      'https://flowers.example/a?b=%22c',
+      'Mo–Sa <9–19>',
+    ];
+    const end = text.slice(text.indexOf('\n-- \n'));
+    for (const line of [...lines, 'Terms of gift cards:', 'https://flowers.example/agb'])
+      assert.ok(end.includes(`\n${line}\n`), `${content.kind} ${line}`);
+  }
+  const plain = renderEmail(contentWith('receipt'), senderWith({ terms: 'javascript:alert(1)' }));
+  assert.doesNotMatch(plain.html, /tel:|javascript|undefined|null/);
+});
+
+test('links and buttons have shades of the color that can be read on light and on dark ground', () => {
+  const { html } = renderEmail(contentWith('gift_card'), senderWith({ colour: '#ffee00' }));
+  const { light, dark } = brandOf('#ffee00').shades;
+  assert.ok(html.includes(`<td class="call" align="center" bgcolor="${light.color}"`));
+  assert.ok(html.includes(`font-weight:600;color:${light.text}`));
+  assert.ok(html.includes(`.call { background: ${dark.color} !important;`));
+  assert.ok(html.includes(`.link { color: ${dark.color} !important; }`));
 });
 
 test('an https logo is shown, with the name as its alternative text', () => {
