@@ -349,6 +349,8 @@ const streams = new Set([
   '/cards/export',
   '/settings/legibility',
   '/settings/preview',
+  '/b/logo',
+  '/b/:domain/logo',
   '/settings/emails/preview',
   '/settings/texts/preview',
   '/emails/:id/preview',

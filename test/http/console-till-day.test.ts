@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { enrollDevice, enterPin, hiddenValue, joinAs } from '../support/counter.ts';
+import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 async function openShop(): Promise<TestService> {
@@ -165,7 +166,27 @@ test('a receipt has the shop, the balance, the till and the person, and no code'
   const device = await enrollDevice(service, owner);
   await enterPin(device, 'ann', '2580');
   const { receipt, code } = await sell(device, '50.00');
+  const known = [
+    '--website',
+    'https://flowers.example/a',
+    '--phone',
+    '+33 1 42',
+    '--hours',
+    'Mo–Sa <9>\nSo',
+  ] as const;
+  const terms = ['--terms', 'https://flowers.example/agb'] as const;
+  const { environment } = service;
+  assert.equal(
+    (await command(environment, 'store', 'update', 'flowers.example', ...known, ...terms)).code,
+    0,
+  );
   const { text } = await device.get(receipt);
+  for (const shown of [
+    '<h1 dir="auto">Flowers</h1><p dir="auto">flowers.example/a</p><p dir="auto">+33 1 42</p>',
+    '<p dir="auto">Mo–Sa &lt;9&gt;</p><p dir="auto">So</p>',
+    '<p>Terms of gift cards: <bdi>flowers.example/agb</bdi></p>',
+  ])
+    assert.ok(text.includes(shown), shown);
   for (const part of [
     'Flowers',
     'Gift card sold',

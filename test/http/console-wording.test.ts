@@ -229,6 +229,19 @@ test('an uploaded logo is checked, shown in previews, and removed', async () => 
   assert.ok(shown.text.includes(`<img class="logo" src="data:image/png;base64,${logo.toString('base64')}"`));
   assert.match(shown.text, /alt="Flowers" width="44" height="44"/);
   assert.match(shown.headers.get('content-security-policy') ?? '', /img-src data:;/);
+  // Pages show it to anyone, from a URL that changes with it.
+  for (const path of ['/till', '/b']) {
+    const [, image = ''] =
+      /<img class="shop-logo" src="([^"]+)" width="40" height="40" alt="">/.exec(
+        (await owner.get(path)).text,
+      ) ?? [];
+    assert.match(image, /^\/b\/flowers\.example\/logo\?v=\d+$/, path);
+    const sent = await openBrowser(shop.service).get(image);
+    assert.equal(sent.headers.get('content-type'), 'image/png');
+    assert.match(sent.headers.get('cache-control') ?? '', /immutable/);
+    assert.match(sent.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+    assert.equal(Number(sent.headers.get('content-length')), logo.length);
+  }
   const remove = formOf(page, '/settings/logo/remove');
   assert.equal((await owner.post('/settings/logo/remove', remove)).status, 303);
   assert.deepEqual(await shop.service.query('select store_id from email_logos'), []);

@@ -342,3 +342,48 @@ test('the email of a card links to its page, where a browser keeps the code for 
   assert.equal(await emailed([domain, 'books.example'], published), `${at}/b/${domain}/card#CODE`);
   assert.equal(await emailed([domain], {}), undefined);
 });
+
+test('a page says who the shop is, and a card that cannot be used says whom to call', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const { environment } = service;
+  const known = [
+    ['--website', 'https://flowers.example'],
+    ['--phone', '+33 1 42 00'],
+    ['--hours', 'Mo–Sa <9–19>\nSo'],
+    ['--terms', 'https://flowers.example/agb'],
+  ].flat();
+  assert.equal((await command(environment, 'store', 'update', domain, ...known)).code, 0);
+  const place = { name: 'Market', address: '12 <b>Street</b>\n75001 Paris' };
+  const { json } = await shop.ask('POST /locations', { json: place });
+  const { id: locationId } = (json as { readonly location: { readonly id: number } }).location;
+  const card = await shop.issue({ initial_value: '50.00', location_id: locationId });
+  const browser = openBrowser(service);
+  const footerOf = ({ text }: TestResponse) => /<footer class="identity.*?<\/footer>/s.exec(text)?.[0] ?? '';
+  const identity = [
+    '<bdi>Flowers</bdi>',
+    '<p dir="auto">Mo–Sa &lt;9–19&gt;</p><p dir="auto">So</p>',
+    'href="tel:+3314200"',
+    'href="https://flowers.example/"',
+    'href="https://flowers.example/agb"',
+  ];
+  const form = footerOf(await browser.get('/b'));
+  for (const shown of identity) assert.ok(form.includes(shown), shown);
+  const opened = await browser.post('/b', { code: card.code });
+  for (const shown of [...identity, '12 &lt;b&gt;Street&lt;/b&gt;'])
+    assert.ok(footerOf(opened).includes(shown), shown);
+  assert.ok(!opened.text.includes('class="button first" href="tel:'));
+  // The sheet that is printed names the shop and its location.
+  const [, sheet = ''] = opened.text.split('class="sheet only-print"');
+  for (const shown of [
+    '<bdi>75001 Paris</bdi>',
+    '<bdi>+33 1 42 00</bdi>',
+    'flowers.example/agb',
+    '<bdi>So</bdi>',
+  ])
+    assert.ok(sheet.includes(shown), shown);
+  await shop.ask(`POST /gift_card/${card.id}/suspend`, { json: {} });
+  const stopped = await browser.post('/b', { code: card.code });
+  assert.match(stopped.text, /<a class="button first" href="tel:\+3314200">Call the store/);
+  assert.equal((await browser.get('/b/logo')).status, 404);
+});

@@ -18,7 +18,7 @@ import { keepsEmails } from '../emails/texts.ts';
 import { dayText, figure } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
 import { documentOf } from '../kit/page.ts';
-import { contactOf } from '../recipient/place.ts';
+import { identityOf } from '../kit/identity.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { get, type Page } from '../kit/page-context.ts';
@@ -145,7 +145,7 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
     brand,
     drawing: drawingOf(page.services.frame, designOf(card.design, settings.design)),
     page: cardPageOf(page.services, page.store, settings),
-    contact: contactOf(settings),
+    identity: identityOf(settings),
     language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
     fold: text.fold,
   });

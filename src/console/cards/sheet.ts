@@ -1,6 +1,8 @@
 /** A card on paper: an A4 sheet that folds to a card, in the language of the people who get it. */
 
 import type { Card } from '../../domain/cards/card.ts';
+import { shownLink } from '../../domain/stores/identity.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -9,6 +11,7 @@ import type { CardPageLinks } from './recipient-page.ts';
 import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
 import { giftDrawing, type Drawing } from '../kit/gift.ts';
 import { dayText, figure } from '../kit/format.ts';
+import { dotted, placeLines, type ShownIdentity } from '../kit/identity.ts';
 import type { CustomerLanguage } from '../kit/route.ts';
 
 /** Longer messages are cut, so that the card fits on its half of the sheet. */
@@ -36,14 +39,34 @@ export type Sheet = {
   /** Null: the plain design. */
   readonly drawing: Drawing | null;
   readonly page: CardPageLinks;
-  /** The address to which people write; null: none. */
-  readonly contact: string | null;
+  readonly identity: ShownIdentity;
+  /** The location of the sale of the card; absent: none. */
+  readonly at?: Location | undefined;
   readonly language: Pick<CustomerLanguage, 'locale' | 'direction' | 'texts'>;
   /** At the line where the sheet is folded. */
   readonly fold: string;
   /** Whether the screen does not show it. */
   readonly isOnlyPrinted?: boolean;
 };
+
+/** The shop on paper, where nothing can be tapped: few lines, because the half of a sheet has little room. */
+function shopOnPaper({
+  shop,
+  identity: { phone, website, contact, hours, terms },
+  at,
+  texts,
+}: Pick<Sheet, 'shop' | 'identity' | 'at'> & { readonly texts: CustomerLanguage['texts'] }): Markup {
+  const reached = [phone, website === null ? null : shownLink(website), contact].filter(
+    (part) => part !== null,
+  );
+  const lines = [
+    dotted([shop, ...(at ? placeLines(at) : [])]),
+    ...(reached.length > 0 ? [dotted(reached)] : []),
+    ...(hours === null ? [] : [dotted(hours.split('\n'))]),
+    ...(terms === null ? [] : [markup`${texts.terms}: <bdi>${shownLink(terms)}</bdi>`]),
+  ];
+  return markup`<p class="small soft">${lines.map((line, index) => markup`${index === 0 ? undefined : markup`<br>`}${line}`)}</p>`;
+}
 
 export function cardSheet({
   card,
@@ -53,7 +76,8 @@ export function cardSheet({
   brand,
   drawing,
   page,
-  contact,
+  identity,
+  at,
   language: { locale, direction, texts },
   fold,
   isOnlyPrinted = false,
@@ -85,6 +109,6 @@ export function cardSheet({
   return markup`<div class="sheet${isOnlyPrinted ? ' only-print' : ''}" lang="${locale}" dir="${direction}"><div class="fold"><div class="front" data-fold="${fold}"><div class="face"><p class="kind">${texts.cardTitle}</p>${front}</div></div>
 <div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}
 <p class="codeline code" dir="ltr"><strong>${groupedCode(code)}</strong></p>
-${where}<p class="small soft">${texts.codeHint}<br><bdi>${shop}</bdi>${contact === null ? undefined : markup` · <bdi>${contact}</bdi>`}</p></div>
+${where}<p class="small soft">${texts.codeHint}</p>${shopOnPaper({ shop, identity, at, texts })}</div>
 <div class="symbols">${qrSvg(code, { page: page.url, label: texts.qrAlt })}${barcodeSvg(code)}</div></div></div></div>`;
 }

@@ -10,7 +10,7 @@ import { cardPageOf } from './recipient-page.ts';
 import { cardSheet, type Sheet } from './sheet.ts';
 import { drawingOf } from '../kit/gift.ts';
 import { documentOf } from '../kit/page.ts';
-import { contactOf } from '../recipient/place.ts';
+import { identityOf } from '../kit/identity.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { catalogue } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -58,7 +58,7 @@ export async function sheetsPage(
     shop: page.store.name,
     brand,
     page: cardPageOf(page.services, page.store, settings),
-    contact: contactOf(settings),
+    identity: identityOf(settings),
     language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
     fold: text.fold,
   };

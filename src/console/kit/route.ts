@@ -318,6 +318,8 @@ export type ConsoleResponse =
       /** The origin of its images, in addition to those inside of it; null: none. */
       readonly imageOrigin: string | null;
     }
+  /** An image of a page, which a browser keeps: another one has another URL. */
+  | { readonly status: 200; readonly image: Pick<Logo, 'type' | 'content'> }
   /** Server-sent events. */
   | { readonly status: 200; readonly stream: Readable }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */

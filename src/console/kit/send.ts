@@ -60,6 +60,11 @@ export async function send(
     reply.header('cross-origin-opener-policy', 'unsafe-none');
     return reply.type('text/html; charset=utf-8').send(response.framed);
   }
+  if ('image' in response) {
+    const { type, content } = response.image;
+    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    return reply.type(type).send(Buffer.from(content));
+  }
   if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
   if (response.cookies) setCookies(reply, response.cookies);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();

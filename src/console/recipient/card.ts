@@ -12,7 +12,10 @@ import { cardSheet } from '../cards/sheet.ts';
 import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
 import { drawingOf, giftDrawing } from '../kit/gift.ts';
 import { amountText, dayText, figure, signedText, timeElement } from '../kit/format.ts';
-import { writeLink, publicPage, type RecipientPlace, type ShownBy } from './place.ts';
+import { phoneLink } from '../../domain/stores/identity.ts';
+import type { Location } from '../../domain/stores/location.ts';
+import { writeLink } from '../kit/identity.ts';
+import { publicPage, type RecipientPlace, type ShownBy } from './place.ts';
 import type { RecipientLanguage } from './texts.ts';
 import type { ConsoleServices, PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
@@ -67,6 +70,12 @@ const icons = {
   suspended: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M9.5 8.5v7M14.5 8.5v7"/></svg>`,
   expired: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/></svg>`,
 } as const;
+
+/** The location of the sale of a card, if its page shows the sale; undefined: none. */
+function saleOf({ transfers, locations }: ShownMovements): Location | undefined {
+  const { locationId = null } = transfers.find(({ kind }) => kind === 'issue') ?? {};
+  return locationId === null ? undefined : locations.get(locationId);
+}
 
 type ShownCard = ShownBy &
   Omit<ShownMovements, 'isViewed'> & {
@@ -204,7 +213,8 @@ ${fullScreen(place, shown)}`;
     brand,
     drawing: drawingOf(services.frame, designOf(card.design, place.design)),
     page: cardPage,
-    contact: place.contact,
+    identity: place.identity,
+    at: saleOf(shown),
     language: { ...language, texts: shared },
     fold: texts.fold,
     isOnlyPrinted: true,
@@ -215,6 +225,7 @@ ${fullScreen(place, shown)}`;
       title: shared.cardTitle,
       content,
       isCard: true,
+      at: saleOf(shown),
       sheet,
       shownBy: shown,
     }),
@@ -268,6 +279,24 @@ function spentText({ store, language: { locale, texts } }: RecipientPlace, { tra
   };
 }
 
+/** A person who stands at the counter calls, so that is the first button. */
+function whomToAsk({
+  identity: { phone, contact },
+  language: { texts },
+}: RecipientPlace): Markup | undefined {
+  if (phone === null && contact === null) return undefined;
+  const call =
+    phone === null
+      ? undefined
+      : markup`<a class="button first" href="${phoneLink(phone)}">${texts.call} <bdi dir="ltr">${phone}</bdi></a>`;
+  const write =
+    contact === null
+      ? undefined
+      : markup`<a class="button${call ? '' : ' first'}" href="${writeLink(contact)}">${texts.write}</a>`;
+  return markup`<div class="actions">${call}${write}</div>
+`;
+}
+
 /** A card that cannot be used: it has neither the color of a card nor a code or a large amount. */
 function endedPage(
   services: ConsoleServices,
@@ -276,17 +305,14 @@ function endedPage(
   { icon, title, text, fact }: Ended,
 ): PageResponse {
   const { card, code, address } = shown;
-  const { contact, language } = place;
-  const { texts, shared } = language;
+  const { shared } = place.language;
   const facts = fact && markup`<dt>${fact.name}</dt><dd>${fact.value}</dd>`;
-  const write =
-    contact === null
-      ? undefined
-      : markup`<div class="actions"><a class="button first" href="${writeLink(contact)}">${texts.write}</a></div>
-`;
   const content = markup`<section class="void"><span class="badge">${icon}</span><h1>${title}</h1><p class="soft">${text}</p><dl class="facts"><dt>${shared.cardTitle}</dt><dd dir="ltr">•••• ${card.lastCharacters}</dd>${facts ?? undefined}</dl></section>
-<div class="grid">${write}${history(place, shown)}${another(place)}</div>
+<div class="grid">${whomToAsk(place)}${history(place, shown)}${another(place)}</div>
 `;
   const shownBy = { code, address };
-  return { status: 200, body: publicPage(services, place, { title, content, isCard: true, shownBy }) };
+  return {
+    status: 200,
+    body: publicPage(services, place, { title, content, isCard: true, at: saleOf(shown), shownBy }),
+  };
 }

@@ -1,16 +1,27 @@
 /** The common parts of the pages of recipients: their store, language and frame. */
 
 import type { CardDesign } from '../../domain/cards/design.ts';
-import type { EmailSettings } from '../../domain/emails/email.ts';
+import type { LogoMark } from '../../domain/emails/logo.ts';
 import { Fault } from '../../domain/fault.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { parseDomain, type Store } from '../../domain/stores/store.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findRecipientPage } from '../../service/cards/recipient-lookup.ts';
 import type { Brand } from '../kit/brand.ts';
 import { cardPageOf, type CardPageLinks } from '../cards/recipient-page.ts';
 import { hidden } from '../kit/form.ts';
+import {
+  dotted,
+  hoursLines,
+  identityOf,
+  placeLines,
+  reachLinks,
+  shopLogo,
+  writeLink,
+  type ShownIdentity,
+} from '../kit/identity.ts';
 import { htmlDocument, mark } from '../kit/page.ts';
 import { chosenTag, languageChoices, recipientLanguageOf, type RecipientLanguage } from './texts.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
@@ -34,26 +45,34 @@ export type RecipientPlace = {
   readonly page: string;
   /** The page as QR codes and paper name it. */
   readonly cardPage: CardPageLinks;
-  /** The address that recipients write to; null: the store has none. */
-  readonly contact: string | null;
+  /** How recipients reach the shop. */
+  readonly identity: ShownIdentity;
+  readonly logo: LogoMark | null;
   /** Whether cards with codes that the store chose are shown only with the email address of the card. */
   readonly asksAddress: boolean;
 };
 
+/** The domain in the path of a page; null: that of the first store. @throws Fault `not-found` if it cannot be one. */
+export function domainOf({ params }: Pick<ConsoleRequest, 'params'>): string | null {
+  const named = params['domain'];
+  if (named === undefined) return null;
+  const domain = parseDomain(named);
+  if (!domain.ok) throw new Fault('not-found');
+  return domain.value;
+}
+
 /** @throws Fault `not-found` if there is no page at the path. */
 export async function placeOf(services: ConsoleServices, request: ConsoleRequest): Promise<RecipientPlace> {
   const { ctx, storage, developmentMode, frame, brandOf, lookups } = services;
-  const named = request.params['domain'];
-  const domain = named === undefined ? null : parseDomain(named);
-  if (domain?.ok === false) throw new Fault('not-found');
+  const domain = domainOf(request);
   const showsDemonstration = developmentMode && request.isLocal;
   const found = await storage.read(() =>
-    findRecipientPage(ctx, domain?.value ?? null, { showsDemonstration, perHour: lookups.perHour }),
+    findRecipientPage(ctx, domain, { showsDemonstration, perHour: lookups.perHour }),
   );
   if (!found) throw new Fault('not-found');
-  const { store, settings, asksAddress } = found;
+  const { store, settings, logo, asksAddress } = found;
   const chosen = chosenTag(request.query);
-  const page = `${frame.basePath}${recipientPath(domain?.value ?? null)}`;
+  const page = `${frame.basePath}${recipientPath(domain)}`;
   return {
     store,
     shop: settings.senderName ?? store.name,
@@ -68,7 +87,8 @@ export async function placeOf(services: ConsoleServices, request: ConsoleRequest
     path: chosen === undefined ? page : inLanguage(page, chosen),
     page,
     cardPage: cardPageOf(services, store, settings),
-    contact: contactOf(settings),
+    identity: identityOf(settings),
+    logo,
     asksAddress,
   };
 }
@@ -113,25 +133,25 @@ ${choices}</ul>`;
   return markup`<details class="languages"><summary>${globe}<span class="sr">${texts.language}: </span>${texts.name}</summary><nav aria-label="${texts.language}">${menu}</nav></details>`;
 }
 
-export function contactOf({ replyTo, address }: EmailSettings): string | null {
-  return replyTo ?? address;
-}
-
-function contactLine({ contact, language: { shared } }: RecipientPlace): Markup | undefined {
+function contactLine({ identity, language: { shared } }: RecipientPlace): Markup | undefined {
+  const { contact } = identity;
   if (contact === null) return undefined;
   const link = markup`<a href="${writeLink(contact)}" dir="ltr">${contact}</a>`;
   return markup`<p class="hint">${fill(shared.contact, { address: link })}</p>
 `;
 }
 
-/** A URL that writes to an address. */
-export function writeLink(address: string): string {
-  return `mailto:${encodeURIComponent(address).replace('%40', '@')}`;
-}
-
-/** The shop, below the page. */
-function identity(place: RecipientPlace, onScreen: string): Markup {
-  return markup`<footer class="identity${onScreen}"><p class="shopname"><bdi>${place.shop}</bdi></p>${contactLine(place)}</footer>`;
+/** The shop, and the location of the sale of the card, below the page. */
+function identityFooter(place: RecipientPlace, onScreen: string, at: Location | undefined): Markup {
+  const { identity, shop, language } = place;
+  const { terms } = identity;
+  const address = at && markup`<p>${dotted(placeLines(at))}</p>`;
+  const links = [
+    ...reachLinks(identity),
+    ...(terms === null ? [] : [markup`<a href="${terms}" rel="noreferrer">${language.shared.terms}</a>`]),
+  ];
+  const reached = links.length === 0 ? undefined : markup`<p class="reach">${links}</p>`;
+  return markup`<footer class="identity${onScreen}"><p class="shopname"><bdi>${shop}</bdi></p><div class="small soft">${address}${hoursLines(identity)}</div>${reached}${contactLine(place)}</footer>`;
 }
 
 /** The texts that the script of the page shows until it has the card, and if it does not get it. */
@@ -146,6 +166,8 @@ type Shown = {
   readonly isCard?: boolean;
   /** Whether the script of the page shows the card whose code the tab or the link has. Default: false. */
   readonly opensCard?: boolean;
+  /** The location of the sale of the card. */
+  readonly at?: Location | undefined;
   /** The sheet that is printed instead of the page. */
   readonly sheet?: Markup | undefined;
   /** Absent: the page shows no card. */
@@ -155,18 +177,18 @@ type Shown = {
 export function publicPage(
   services: ConsoleServices,
   place: RecipientPlace,
-  { title, content, isCard = false, opensCard = false, sheet, shownBy }: Shown,
+  { title, content, isCard = false, opensCard = false, at, sheet, shownBy }: Shown,
 ): Markup {
   const { shop, language, brand, page } = place;
   const { tag, direction, texts } = language;
   const onScreen = sheet ? ' noprint' : '';
   const opens = opensCard ? markup` data-opens` : undefined;
   const body = markup`<div class="branded" id="recipient" data-page="${page}" data-worker="${services.frame.basePath}${recipientWorkerPath}"${opens}>
-<header class="shopbar${onScreen}"><p class="shopname">${mark}<bdi>${shop}</bdi></p>${languageMenu(services, place, shownBy)}</header>
+<header class="shopbar${onScreen}"><p class="shopname">${shopLogo(services.frame, place.store, place.logo) ?? mark}<bdi>${shop}</bdi></p>${languageMenu(services, place, shownBy)}</header>
 <main class="${isCard ? 'card-mode' : 'public stack'}${onScreen}" id="content">
 ${content}${waiting(place)}
 </main>
-${identity(place, onScreen)}
+${identityFooter(place, onScreen, at)}
 ${sheet}</div>`;
   return htmlDocument(services, {
     title: `${title} · ${shop}`,

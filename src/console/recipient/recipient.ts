@@ -4,19 +4,21 @@ import { Readable } from 'node:stream';
 import { isExpired } from '../../domain/cards/card.ts';
 import { parseTypedCode, typedCodeLengthMax } from '../../domain/cards/code.ts';
 import { emailLengthMax, parseEmail } from '../../domain/email-address.ts';
+import { Fault } from '../../domain/fault.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import { isVoid } from '../../domain/wallets/apple-pass.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { today } from '../../service/money/money.ts';
 import {
   findCardOfRecipient,
+  findLogoOfPage,
   listShownMovements,
   recordFirstView,
 } from '../../service/cards/recipient-lookup.ts';
 import { passToken } from '../../service/wallets/apple.ts';
 import { passType } from '../wallets/apple-service.ts';
 import { recipientCardPage } from './card.ts';
-import { placeOf, publicPage, type RecipientPlace } from './place.ts';
+import { domainOf, placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
 import {
   throttled,
@@ -162,6 +164,16 @@ async function makeApplePass(services: ConsoleServices, request: ConsoleRequest)
   return { status: 200, file: { name: 'card.pkpass', type: passType, parts: Readable.from([content]) } };
 }
 
+/** The uploaded logo of the store of a page. */
+async function logo(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const { storage, developmentMode } = services;
+  const showsDemonstration = developmentMode && request.isLocal;
+  const domain = domainOf(request);
+  const image = await storage.read(() => findLogoOfPage(domain, { showsDemonstration }));
+  if (!image) throw new Fault('not-found');
+  return { status: 200, image };
+}
+
 /** The routes of a page. `/b` is the page of the first store. */
 function routesAt(path: string): readonly OpenRoute[] {
   return [
@@ -173,6 +185,7 @@ function routesAt(path: string): readonly OpenRoute[] {
       handle: async (services, request) => askPage(services, await placeOf(services, request)),
     },
     { method: 'POST', path, access: 'anyone', isCompressed: true, acceptsOtherSites: true, handle: find },
+    { method: 'GET', path: `${path}/logo`, access: 'anyone', handle: logo },
     {
       method: 'POST',
       path: `${path}/wallet/apple`,

@@ -1,6 +1,8 @@
 /** The shop as its customers see it: name, logo, color, and how to reach it, with a preview of where it appears. */
 
 import { parseSenderAddress } from '../../domain/email-address.ts';
+import { designOf } from '../../domain/cards/design.ts';
+import { defaultEmailSettings, type EmailSettings } from '../../domain/emails/email.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import { parseHours, parseLink, parsePhone, type Identity } from '../../domain/stores/identity.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
@@ -10,6 +12,8 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { findLogo } from '../../service/stores/settings.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
 import { setupTexts } from '../gate/welcome.ts';
+import { designName, fieldLabel, shownOf } from '../cards/fields.ts';
+import { designChoice } from '../kit/gift.ts';
 import { inputField, textArea } from '../kit/form.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { typedFields } from '../kit/request.ts';
@@ -33,7 +37,7 @@ import { backupsPath } from './recovery-sheet.ts';
 import { versionsPath } from './versions.ts';
 import { walletsPath } from './wallets.ts';
 
-const fields = ['name', 'logo', 'color', 'website', 'phone', 'reply_to', 'hours', 'terms'] as const;
+const fields = ['name', 'logo', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'] as const;
 
 type Field = (typeof fields)[number];
 type Values = Readonly<Record<Field, string>>;
@@ -43,6 +47,7 @@ function valuesOf({ store, emails }: Settings): Values {
     name: store.name,
     logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
+    design: emails.design,
     website: emails.website ?? '',
     phone: emails.phone ?? '',
     reply_to: emails.replyTo ?? '',
@@ -58,8 +63,11 @@ function withProtocol(typed: string): string {
   return /^[a-z][a-z\d+.-]*:/i.test(typed) && !/^[^/]*:\d/.test(typed) ? typed : `https://${typed}`;
 }
 
+/** The identity, and the design of cards that have none. */
+type Appearance = Identity & Pick<EmailSettings, 'design'>;
+
 type Read =
-  | { readonly ok: true; readonly name: string; readonly identity: Identity }
+  | { readonly ok: true; readonly name: string; readonly identity: Appearance }
   | { readonly ok: false; readonly errors: ErrorsOf<Field> };
 
 function readIdentity(values: Values, { emailTools }: ConsoleServices, language: PageLanguage): Read {
@@ -79,7 +87,7 @@ function readIdentity(values: Values, { emailTools }: ConsoleServices, language:
     errors[field] = identityErrors[field];
     return null;
   };
-  const identity: Identity = {
+  const identity: Appearance = {
     logoUrl: read('logo', emailTools.parseLogo),
     colour: read('color', (typed) => emailTools.parseColor(withHash(typed))),
     website: read('website', (typed) => parseLink(withProtocol(typed))),
@@ -87,6 +95,7 @@ function readIdentity(values: Values, { emailTools }: ConsoleServices, language:
     replyTo: read('reply_to', parseSenderAddress),
     hours: read('hours', parseHours),
     terms: read('terms', (typed) => parseLink(withProtocol(typed))),
+    design: designOf(values.design, defaultEmailSettings.design),
   };
   return name.ok && Object.keys(errors).length === 0
     ? { ok: true, name: name.value, identity }
@@ -119,6 +128,15 @@ function shopPage(page: Page, form: ShownForm<Field>, { logo, logoError }: Outsi
   const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typedColor).colour}" hidden>`;
   // The frame has the stored settings until the script updates it.
   const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
+  const design = designChoice(page.services.frame, {
+    legend: fieldLabel('design', page.language),
+    chosen: form.values.design,
+    nameOf: (each) => designName(each, page.language),
+    hint:
+      form.now && form.now.design !== form.values.design
+        ? fillPlain(text.now, { value: shownOf('design', form.now.design, page.language) })
+        : text.designHint,
+  });
   const optional = (type: 'text' | 'url' | 'tel' | 'email', ...of: Parameters<typeof field>): Markup =>
     inputField({ ...field(...of), type, isOptional: true });
   const body = markup`<div class="grid two"><div class="stack"><form class="stack" id="shop-settings" method="post" action="${page.basePath}/settings" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}
@@ -126,7 +144,8 @@ function shopPage(page: Page, form: ShownForm<Field>, { logo, logoError }: Outsi
 ${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
 <div class="fields"><div class="picks">${optional('text', 'color', text.color, standard)}${picker}</div>
 ${optional('text', 'logo', text.logo, text.logoHint)}</div>
-${legibilityLine(page.services, form.values.color, page.language)}</section>
+${legibilityLine(page.services, form.values.color, page.language)}
+${design}</section>
 <section class="panel stack" aria-labelledby="reach"><h2 id="reach">${text.reach}</h2><p class="soft">${text.reachHint}</p>
 <div class="fields">${optional('text', 'website', text.website, text.websiteHint)}
 ${optional('tel', 'phone', text.phone, text.phoneHint)}

@@ -13,6 +13,7 @@ import {
   type Document,
 } from '../kit/page.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { shopLogo } from '../kit/identity.ts';
 import { appLinks } from './app.ts';
 import type { Page } from '../kit/page-context.ts';
 
@@ -29,7 +30,7 @@ export function tillPage(
     readonly isWide?: boolean;
   },
 ): Markup {
-  const { store, workplace } = request.signedIn;
+  const { store, workplace, logo } = request.signedIn;
   const { basePath } = services.frame;
   return documentOf(services, request, {
     waitsForScripts: true,
@@ -39,7 +40,7 @@ export function tillPage(
     title: `${page.title} · ${store.name}`,
     body: markup`<main class="till${isWide ? ' wide' : ''}" id="content">
 <h1 class="sr">${page.title}</h1>
-<div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${frameTexts(request).pages.till}<small>${workplace?.name ?? store.name}</small></span></a>${menu(services, request)}</div>
+<div class="tillbar"><a class="mark" href="${basePath}/till">${shopLogo(services.frame, store, logo) ?? mark}<span>${frameTexts(request).pages.till}<small>${workplace?.name ?? store.name}</small></span></a>${menu(services, request)}</div>
 ${demonstrationNotice(services, request)}${restoredNotice(services, request)}${page.body}
 </main>`,
   });

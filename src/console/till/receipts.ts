@@ -2,16 +2,16 @@
 
 import { isDisabled } from '../../domain/cards/card.ts';
 import { effectOf, type Transfer } from '../../domain/money/ledger.ts';
-import type { Location } from '../../domain/stores/location.ts';
-import { markup, type Markup } from '../../platform/markup.ts';
+import { markup } from '../../platform/markup.ts';
 import { findReceipt } from '../../service/books/till-day.ts';
 import { actorName } from '../kit/actors.ts';
 import { cardTail, dayText, figure, timeElement } from '../kit/format.ts';
+import { identityOf } from '../kit/identity.ts';
 import { documentOf } from '../kit/page.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, type Texts } from '../kit/texts.ts';
 import { qrPicture } from '../kit/code-view.ts';
-import { groupsOfFour, slipLines } from './slip.ts';
+import { groupsOfFour, slipFoot, slipHead, slipLines } from './slip.ts';
 import { get, type Page } from '../kit/page-context.ts';
 
 function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
@@ -31,16 +31,11 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
   }
 }
 
-/** The name and the address of the location, one line after another. */
-function addressOf({ name, address }: Location): Markup {
-  const lines = address === null ? [] : address.split('\n').map((line) => markup`<p>${line}</p>`);
-  return markup`<p>${name}</p>${lines}`;
-}
-
 async function receiptPage(page: Page): Promise<ConsoleResponse> {
   const text = page.text.tillDay;
   const receipt = await page.readById((id) => findReceipt(page.ctx, page.request.signedIn, id));
   const { transfer, card, tillName, actors, location } = receipt;
+  const identity = identityOf(receipt.settings);
   const place = { timeZone: location?.timeZone ?? page.store.timeZone };
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
@@ -56,7 +51,7 @@ async function receiptPage(page: Page): Promise<ConsoleResponse> {
       ? markup`<a class="button" href="${page.basePath}/till/refund/entry/${number}">${text.refund}</a>`
       : undefined;
   const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${page.basePath}/till">${text.back}</a></p>
-<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${page.store.name}</h1><p>${page.store.domain}</p>${location && addressOf(location)}</header>
+<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}">${slipHead(page, { identity, location, heading: 'h1' })}
 <div class="center"><p>${title}</p><p>${figure(amount, page.language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
@@ -73,7 +68,7 @@ ${slipLines([
   ],
   [till, actorName(transfer.actor, actors, page.language)],
 ])}
-<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
+${slipFoot(page, identity)}<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
   const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${page.store.name}`;
   return { status: 200, body: documentOf(page.services, page.request, { title: documentTitle, body }) };
 }

@@ -32,7 +32,9 @@ import {
   type Way,
 } from './sale-forms.ts';
 import { aboveHighest, amountErrorText, isSold, limitText, rejections, sellOnce } from './selling.ts';
-import { groupsOfFour, slipLines } from './slip.ts';
+import { identityOf, type ShownIdentity } from '../kit/identity.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
+import { groupsOfFour, slipLines, slipFoot, slipHead } from './slip.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 
 const texts = saleTexts;
@@ -139,6 +141,7 @@ async function soldPage(page: Page, problem?: string): Promise<ConsoleResponse> 
   const cancel = isCancellable
     ? markup`<form class="stack" method="post" action="${page.basePath}/till/sold/${key}/cancel">${keyInput(page.ctx)}<button class="button bad">${text.cancel}</button><p class="hint">${text.cancelHint}</p></form>`
     : undefined;
+  const identity = identityOf(await page.read(() => readEmailSettings(page.store.id)));
   const body = markup`<div class="stack noprint">
 ${problem === undefined ? undefined : alert(problem)}${result.isTried && !isCancelled ? alert(text.tried) : undefined}
 <div class="paid${isCancelled ? ' wait' : ''}" role="status">${tick}<div>${figure(amount, page.language)}</div><p>${sentence}${emailed}</p></div>
@@ -147,7 +150,7 @@ ${code === null ? undefined : codeBlock(page, code)}
 ${cancel}
 <a class="button" href="${page.basePath}/till/sell">${text.sellAnother}</a>
 ${nextCardBar(page.services, text.next)}</div>
-${code === null ? undefined : slip(page, { code, amount, entry: result.entry })}`;
+${code === null ? undefined : slip(page, { code, amount, entry: result.entry, identity })}`;
   return {
     status: problem === undefined ? 200 : 422,
     body: tillPage(page.services, page.request, { title, body }),
@@ -171,12 +174,23 @@ function codeBlock(page: Page, code: string): Markup {
 /** The slip for the customer, which only paper shows. */
 function slip(
   page: Page,
-  { code, amount, entry }: { readonly code: string; readonly amount: Money; readonly entry: number },
+  {
+    code,
+    amount,
+    entry,
+    identity,
+  }: {
+    readonly code: string;
+    readonly amount: Money;
+    readonly entry: number;
+    readonly identity: ShownIdentity;
+  },
 ): Markup {
   const text = texts[page.language];
-  return markup`<article class="receipt only-print"><header><h2>${page.store.name}</h2><p>${text.slipTitle}</p></header>
-<div class="center"><p>${figure(amount, page.language)}</p>${newCodeQr(page, code, 'qr')}<p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
-${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}</article>`;
+  const location = page.request.signedIn.workplace ?? undefined;
+  return markup`<article class="receipt only-print">${slipHead(page, { identity, location, heading: 'h2' })}
+<div class="center"><p>${text.slipTitle}</p><p>${figure(amount, page.language)}</p>${newCodeQr(page, code, 'qr')}<p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
+${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}${slipFoot(page, identity)}</article>`;
 }
 
 async function cancelSold(page: Page): Promise<ConsoleResponse> {

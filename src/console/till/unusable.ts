@@ -9,7 +9,7 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { readCardPast } from '../../service/cards/card-page.ts';
 import { actorName } from '../kit/actors.ts';
 import { cardTail, dayText, timeText } from '../kit/format.ts';
-import { contactOf } from '../recipient/place.ts';
+import { identityOf } from '../kit/identity.ts';
 import type { PageResponse } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
 import { mayTopUp } from './card.ts';
@@ -77,7 +77,7 @@ async function detailsOf(page: Page, { id: cardId, disabledAt }: Card): Promise<
   return {
     disabledBy: disabling ? actorName(disabling.actor, actors, page.language) : null,
     lastRedemption: transfers.find(({ kind }) => kind === 'debit' || kind === 'capture'),
-    contact: contactOf(settings),
+    contact: identityOf(settings).contact,
   };
 }
 

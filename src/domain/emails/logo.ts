@@ -8,6 +8,12 @@ export type Logo = {
   readonly content: Uint8Array;
 };
 
+/** A logo without its content. */
+export type LogoMark = Pick<Logo, 'width' | 'height'> & {
+  /** When it was uploaded (ms): another logo has another one. */
+  readonly version: number;
+};
+
 export const logoBytesMax = 100_000;
 
 /** The longest side in pixels. */

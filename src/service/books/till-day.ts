@@ -8,6 +8,7 @@ import { isRedemption, type Transfer } from '../../domain/money/ledger.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { parseAmount } from '../../domain/money/money.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
 import type { EntryPlaces, Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
@@ -21,6 +22,7 @@ import {
 } from '../../domain/staff/till-day.ts';
 import { worksAt, type StaffMember } from '../../domain/staff/staff.ts';
 import { Fault } from '../../domain/fault.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findTillNames } from '../../storage/staff/till.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { idSkewMaxMs } from '../../storage/books/books.ts';
@@ -155,6 +157,8 @@ export type Receipt = {
   readonly isRefundable: boolean;
   /** The location where it took place; undefined: at no location. */
   readonly location: Location | undefined;
+  /** What receipts show of the shop. */
+  readonly settings: EmailSettings;
 };
 
 /** @throws Fault `not-found` if the store has no such transfer at the locations of the person. */
@@ -178,10 +182,11 @@ export function* findReceipt(
     for (const action of read) addAction(ctx, actions, names[index] ?? 'card-changed', action);
   const tillId = actions.get(id)?.tillId ?? null;
   const { locationId } = transfer;
-  const [actors, tills, location] = yield* parallel(
+  const [actors, tills, location, settings] = yield* parallel(
     listActors(store),
     findTillNames(storeId, tillId === null ? [] : [tillId]),
     locationId === null ? resolved(undefined) : findLocation(storeId, locationId),
+    findEmailSettings(storeId),
   );
   return {
     transfer,
@@ -191,6 +196,7 @@ export function* findReceipt(
     actors,
     isRefundable: isRedemption(kind),
     location,
+    settings,
   };
 }
 

@@ -15,11 +15,13 @@ import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import type { Fault } from '../../domain/fault.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
+import type { Logo, LogoMark } from '../../domain/emails/logo.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { findCardView, saveFirstView } from '../../storage/cards/view.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
+import { findLogo, findLogoMark } from '../../storage/emails/logo.ts';
 import { listTransfersBefore } from '../../storage/money/transfer.ts';
 import { findLocation } from '../../storage/stores/location.ts';
 import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
@@ -194,6 +196,7 @@ function* findStoreOfPage(
 export type RecipientPage = {
   readonly store: Store;
   readonly settings: EmailSettings;
+  readonly logo: LogoMark | null;
   /** Whether cards with chosen codes are found only with an address. */
   readonly asksAddress: boolean;
 };
@@ -206,11 +209,21 @@ export function* findRecipientPage(
 ): Script<RecipientPage | undefined> {
   const store = yield* findStoreOfPage(domain, { showsDemonstration });
   if (!store) return undefined;
-  const [settings, asksAddress] = yield* parallel(
+  const [settings, logo, asksAddress] = yield* parallel(
     findEmailSettings(store.id),
+    findLogoMark(store.id),
     findAddressAsked(ctx, { store, perHour }),
   );
-  return { store, settings, asksAddress };
+  return { store, settings, logo, asksAddress };
+}
+
+/** The logo of the store of a page; null: it has none. @returns undefined and @throws Fault as `findStoreOfPage`. */
+export function* findLogoOfPage(
+  domain: string | null,
+  options: { readonly showsDemonstration: boolean },
+): Script<Logo | null | undefined> {
+  const store = yield* findStoreOfPage(domain, options);
+  return store && (yield* findLogo(store.id));
 }
 
 /** Records that a card was shown for the first time. Later ones write nothing. */

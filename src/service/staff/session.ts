@@ -6,6 +6,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
+import type { LogoMark } from '../../domain/emails/logo.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { StaffMember } from '../../domain/staff/staff.ts';
@@ -21,7 +22,8 @@ import {
   type StaffSession,
 } from '../../storage/staff/session.ts';
 import { findAccount, resetPinFailures } from '../../storage/staff/staff.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findLogoMark } from '../../storage/emails/logo.ts';
 import { findLocation } from '../../storage/stores/location.ts';
 import { findTillLocation } from '../../storage/staff/till.ts';
 import { assertStoreOpen, findStore, hasRealStores } from '../../storage/stores/store.ts';
@@ -95,6 +97,8 @@ export type SignedIn = {
    * Null: the till is at none, the person is not limited to locations, or all are closed.
    */
   readonly workplace: Location | null;
+  /** The logo of the store; null: it has none. */
+  readonly logo: LogoMark | null;
 };
 
 /**
@@ -112,8 +116,8 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   if (!account) return undefined;
   assertStoreOpen(record);
   const { member } = account;
-  const workplace = yield* workplaceOfSession(session, member);
-  return { session, member, store, workplace: workplace ?? null };
+  const [workplace, logo] = yield* parallel(workplaceOfSession(session, member), findLogoMark(store.id));
+  return { session, member, store, workplace: workplace ?? null, logo };
 }
 
 function* workplaceOfSession(

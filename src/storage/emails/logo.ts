@@ -1,7 +1,7 @@
 /** The logos of stores. */
 
 import type { Context } from '../context.ts';
-import type { Logo } from '../../domain/emails/logo.ts';
+import type { Logo, LogoMark } from '../../domain/emails/logo.ts';
 import { bytes, columns, integer, unchanged, type RowOf } from '../sql/columns.ts';
 import { execute, first, sql, type Script } from '../sql/sql.ts';
 
@@ -16,6 +16,19 @@ export function* findLogo(storeId: number): Script<Logo | null> {
   const row = yield* first(sql<RowOf<typeof logos>>`
     select ${logos.names} from email_logos where store_id = ${storeId}`);
   return row ? logos.read(row) : null;
+}
+
+const marks = columns({
+  width: integer('width'),
+  height: integer('height'),
+  updated_at: integer('version'),
+});
+
+/** Returns the size of the logo, without reading its content; null: the store has none. */
+export function* findLogoMark(storeId: number): Script<LogoMark | null> {
+  const row = yield* first(sql<RowOf<typeof marks>>`
+    select ${marks.names} from email_logos where store_id = ${storeId}`);
+  return row ? marks.read(row) : null;
 }
 
 /** @param logo null: the store has none. */
