@@ -6,7 +6,7 @@ import { parseKnownLocale } from '../delivery/email/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
 import { parseDesign } from '../domain/cards/design.ts';
 import { parseSenderAddress } from '../domain/email-address.ts';
-import { parseHours, parseLink, parsePhone } from '../domain/stores/identity.ts';
+import { parseOpeningHours, parseLink, parsePhone } from '../domain/stores/identity.ts';
 import { defaultEmailSettings, parseReminderDays, type EmailSettings } from '../domain/emails/email.ts';
 import type { Parsed } from '../platform/parsed.ts';
 import { CommandError } from './failure.ts';
@@ -95,7 +95,12 @@ export function addEmailSettings(command: Command): Command {
     orNone(reading(parseLink)),
   );
   add('phone', '--phone <number>', 'the phone number for customers, or none', orNone(reading(parsePhone)));
-  add('hours', '--hours <lines>', 'the opening hours, at most 7 lines, or none', orNone(reading(parseHours)));
+  add(
+    'hours',
+    '--hours <lines>',
+    'the opening hours, at most 7 lines, or none',
+    orNone(reading(parseOpeningHours)),
+  );
   add(
     'terms',
     '--terms <url>',

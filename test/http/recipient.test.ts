@@ -343,7 +343,7 @@ test('the email of a card links to its page, where a browser keeps the code for 
   assert.equal(await emailed([domain], {}), undefined);
 });
 
-test('a page says who the shop is, and a card that cannot be used says whom to call', async () => {
+test('a page says who the shop is, and a card that cannot be used says how to call the shop', async () => {
   await using service = await open();
   const shop = await shopOf(service, domain);
   const { environment } = service;

@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseHours, parseLink, parsePhone, phoneLink, shownLink } from '../../src/domain/stores/identity.ts';
+import {
+  parseOpeningHours,
+  parseLink,
+  parsePhone,
+  phoneLink,
+  shownLink,
+} from '../../src/domain/stores/identity.ts';
 
 test('a phone number keeps its spelling, and its link has only its digits', () => {
   for (const [typed, link] of [
@@ -36,11 +42,11 @@ test('a website is an https URL without a password, of bounded length', () => {
 });
 
 test('opening hours are few short lines, without empty ones', () => {
-  assert.deepEqual(parseHours('Mo–Fr 9–19 \r\n\r\n So 10–13\r\n'), {
+  assert.deepEqual(parseOpeningHours('Mo–Fr 9–19 \r\n\r\n So 10–13\r\n'), {
     ok: true,
     value: 'Mo–Fr 9–19\nSo 10–13',
   });
-  assert.equal(parseHours(Array(7).fill('x'.repeat(100)).join('\n')).ok, true);
+  assert.equal(parseOpeningHours(Array(7).fill('x'.repeat(100)).join('\n')).ok, true);
   for (const typed of [
     '',
     ' \n ',
@@ -51,5 +57,5 @@ test('opening hours are few short lines, without empty ones', () => {
     '\n'.repeat(100_000),
     7,
   ])
-    assert.equal(parseHours(typed).ok, false, String(typed).slice(0, 20));
+    assert.equal(parseOpeningHours(typed).ok, false, String(typed).slice(0, 20));
 });

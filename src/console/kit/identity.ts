@@ -1,4 +1,4 @@
-/** What pages and paper show of the shop: its logo, and how customers reach it. */
+/** The identity of the shop on pages and paper: its logo, and the ways to reach it. */
 
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import type { LogoMark } from '../../domain/emails/logo.ts';
@@ -57,7 +57,7 @@ export function hoursLines({ hours }: Pick<ShownIdentity, 'hours'>): readonly Ma
 /** The height of a logo on pages in CSS pixels, and the widest one. */
 const shownMax = { width: 160, height: 40 } as const;
 
-/** The uploaded logo, beside the name of the shop; undefined: it has none. */
+/** The uploaded logo, before the name of the shop; undefined: it has none. */
 export function shopLogo(
   { basePath }: Pick<PageFrame, 'basePath'>,
   { domain }: Pick<Store, 'domain'>,

@@ -279,8 +279,8 @@ function spentText({ store, language: { locale, texts } }: RecipientPlace, { tra
   };
 }
 
-/** A person who stands at the counter calls, so that is the first button. */
-function whomToAsk({
+/** The phone is the first button, because a person at the counter has no time for an email. */
+function waysToAsk({
   identity: { phone, contact },
   language: { texts },
 }: RecipientPlace): Markup | undefined {
@@ -308,7 +308,7 @@ function endedPage(
   const { shared } = place.language;
   const facts = fact && markup`<dt>${fact.name}</dt><dd>${fact.value}</dd>`;
   const content = markup`<section class="void"><span class="badge">${icon}</span><h1>${title}</h1><p class="soft">${text}</p><dl class="facts"><dt>${shared.cardTitle}</dt><dd dir="ltr">•••• ${card.lastCharacters}</dd>${facts ?? undefined}</dl></section>
-<div class="grid">${whomToAsk(place)}${history(place, shown)}${another(place)}</div>
+<div class="grid">${waysToAsk(place)}${history(place, shown)}${another(place)}</div>
 `;
   const shownBy = { code, address };
   return {

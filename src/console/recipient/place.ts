@@ -45,7 +45,7 @@ export type RecipientPlace = {
   readonly page: string;
   /** The page as QR codes and paper name it. */
   readonly cardPage: CardPageLinks;
-  /** How recipients reach the shop. */
+  /** The ways to reach the shop, and its terms. */
   readonly identity: ShownIdentity;
   readonly logo: LogoMark | null;
   /** Whether cards with codes that the store chose are shown only with the email address of the card. */

@@ -4,7 +4,7 @@ import { parseSenderAddress } from '../../domain/email-address.ts';
 import { designOf } from '../../domain/cards/design.ts';
 import { defaultEmailSettings, type EmailSettings } from '../../domain/emails/email.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
-import { parseHours, parseLink, parsePhone, type Identity } from '../../domain/stores/identity.ts';
+import { parseOpeningHours, parseLink, parsePhone, type Identity } from '../../domain/stores/identity.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
 import { parseStoreName } from '../../domain/stores/store.ts';
 import { rejected, type Parsed } from '../../platform/parsed.ts';
@@ -93,7 +93,7 @@ function readIdentity(values: Values, { emailTools }: ConsoleServices, language:
     website: read('website', (typed) => parseLink(withProtocol(typed))),
     phone: read('phone', parsePhone),
     replyTo: read('reply_to', parseSenderAddress),
-    hours: read('hours', parseHours),
+    hours: read('hours', parseOpeningHours),
     terms: read('terms', (typed) => parseLink(withProtocol(typed))),
     design: designOf(values.design, defaultEmailSettings.design),
   };

@@ -19,7 +19,7 @@ export type Sender = {
   readonly address: string;
   /** The address for questions and replies; null: the sender's address. */
   readonly replyTo: string | null;
-  /** How customers reach the shop, and its terms; null: not known. */
+  /** The ways to reach the shop, and its terms; null: not known. */
   readonly website: string | null;
   readonly phone: string | null;
   readonly hours: string | null;

@@ -1,4 +1,4 @@
-/** What recipients, buyers and staff see of a shop: on emails, cards, sheets, receipts and pages. */
+/** The identity of a shop, which recipients, buyers and staff see on emails, cards, sheets, receipts and pages. */
 
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { parseLine } from '../text.ts';
@@ -12,7 +12,7 @@ export type Identity = {
   readonly colour: string | null;
   /** An https URL; null: none. */
   readonly website: string | null;
-  /** As people read it, such as `+33 1 42 00 00 00`; null: none. */
+  /** In the notation of the shop, such as `+33 1 42 00 00 00`; null: none. */
   readonly phone: string | null;
   /** The opening hours, one or more lines; null: none. */
   readonly hours: string | null;
@@ -77,7 +77,7 @@ const hoursLinesMax = 7;
 const hoursLineLengthMax = 100;
 
 /** Parses opening hours: lines of any text, without empty ones. */
-export function parseHours(value: unknown): Parsed<string> {
+export function parseOpeningHours(value: unknown): Parsed<string> {
   const error = `must have at most ${hoursLinesMax} lines of at most ${hoursLineLengthMax} visible characters`;
   // Twice: Windows ends lines with two characters.
   const isShort = typeof value === 'string' && value.length <= 2 * hoursLinesMax * (hoursLineLengthMax + 2);

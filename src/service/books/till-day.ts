@@ -157,7 +157,7 @@ export type Receipt = {
   readonly isRefundable: boolean;
   /** The location where it took place; undefined: at no location. */
   readonly location: Location | undefined;
-  /** What receipts show of the shop. */
+  /** With the identity of the shop, which receipts show. */
   readonly settings: EmailSettings;
 };
 
