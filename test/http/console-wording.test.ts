@@ -230,12 +230,12 @@ test('an uploaded logo is checked, shown in previews, and removed', async () => 
   assert.match(shown.text, /alt="Flowers" width="44" height="44"/);
   assert.match(shown.headers.get('content-security-policy') ?? '', /img-src data:;/);
   // Pages show it to anyone, from a URL that changes with it.
-  for (const path of ['/till', '/b']) {
+  for (const shownOn of ['/till', '/b']) {
     const [, image = ''] =
       /<img class="shop-logo" src="([^"]+)" width="40" height="40" alt="">/.exec(
-        (await owner.get(path)).text,
+        (await owner.get(shownOn)).text,
       ) ?? [];
-    assert.match(image, /^\/b\/flowers\.example\/logo\?v=\d+$/, path);
+    assert.match(image, /^\/b\/flowers\.example\/logo\?v=\d+$/, shownOn);
     const sent = await openBrowser(shop.service).get(image);
     assert.equal(sent.headers.get('content-type'), 'image/png');
     assert.match(sent.headers.get('cache-control') ?? '', /immutable/);
