@@ -14,7 +14,7 @@ const white: Colour = '#ffffff';
 const ink: Colour = '#1a1a1a';
 
 /** The default: a deep green. */
-export const defaultColour: Colour = '#1f4d3f';
+const defaultColour: Colour = '#1f4d3f';
 
 /** Parses a colour such as `#1F4D3F` or `#abc`. */
 export function parseColour(value: unknown): Parsed<Colour> {

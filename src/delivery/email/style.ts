@@ -29,7 +29,7 @@ export const serif = `Georgia,'Times New Roman',serif`;
 
 export const monospace = `ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','Courier New',monospace`;
 
-/** The light colours, for inline styles; the dark ones are in `rules`. */
+/** The light colours, for inline styles; the dark ones are in `rulesFor`. */
 export const light = {
   page: '#f4f2ee',
   sheet: '#ffffff',
