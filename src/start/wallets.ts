@@ -1,7 +1,7 @@
 /** The tools of the pages for wallets. */
 
 import type { WalletTools } from '../console/kit/route.ts';
-import { contactOf } from '../console/recipient/place.ts';
+import { identityOf } from '../console/kit/identity.ts';
 import { brandOf } from '../delivery/email/colour.ts';
 import { readAppleCertificate } from '../delivery/wallets/apple/certificate.ts';
 import { credentialText, readCredential } from '../delivery/wallets/apple/credential.ts';
@@ -56,7 +56,7 @@ export function walletToolsOf(
         card,
         code,
         page,
-        contact: contactOf(settings),
+        contact: identityOf(settings).contact,
         today: today(ctx, store),
       });
       const credential = readCredential(openCredential(ctx, wallet));
