@@ -123,6 +123,7 @@ export const tables: Readonly<Record<string, TableCase>> = {
       chain_length: { finds: /^has another last transfer than the end of its chain$/ },
       chain_hash: { finds: /^has another last transfer than the end of its chain$/ },
       sender_name: { unverified: unchangedName },
+      design: { unverified: unchangedName },
       recipient_name: { unverified: unchangedName },
       tags: { unverified: unchangedName },
       external_id: { unverified: unchangedName },

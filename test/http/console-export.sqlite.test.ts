@@ -45,7 +45,7 @@ async function waitingExports(service: TestService, opened: Promise<void>) {
     createSession(ctx, member, { method: 'password', tillId: null, userAgent: '' }),
   );
   const route = exportRoutes.find(({ method }) => method === 'POST') ?? assert.fail();
-  const fields = { query: new Map(), form: new Map(), signedIn: { session, member, store } };
+  const fields = { language: 'en', query: new Map(), form: new Map(), signedIn: { session, member, store } };
   return {
     post: () =>
       route.handle(

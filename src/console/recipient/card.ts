@@ -72,7 +72,7 @@ const icons = {
 } as const;
 
 /** The location of the sale of a card, if its page shows the sale; undefined: none. */
-function saleOf({ transfers, locations }: ShownMovements): Location | undefined {
+function saleOf({ transfers, locations }: Omit<ShownMovements, 'isViewed'>): Location | undefined {
   const { locationId = null } = transfers.find(({ kind }) => kind === 'issue') ?? {};
   return locationId === null ? undefined : locations.get(locationId);
 }
