@@ -153,14 +153,23 @@ async function resultOf(
 
 /** Issues two equal cards. @returns the path of their page, once they are issued. */
 async function batchPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
-  const browser = staffOf(shop, visitor);
-  const form = { kind: 'equal', count: '2', value: '25' };
+  return await issueTwo(staffOf(shop, visitor), { kind: 'equal', count: '2', value: '25' });
+}
+
+/** Issues two cards whose emails are scheduled. @returns the path of their page, once they are issued. */
+async function scheduledBatchPath(shop: ConsoleShop): Promise<string> {
+  const rows = 'initial_value,recipient_email\r\n25,ada@example.com\r\n25,mary@example.com';
+  const send_date = new Date(shop.service.clock.now() + 10 * 86_400_000).toISOString().slice(0, 10);
+  return await issueTwo(staffOf(shop, 'owner'), { kind: 'file', rows, send_date, send_time: '10:00' });
+}
+
+async function issueTwo(browser: Browser, form: Readonly<Record<string, string>>): Promise<string> {
   const { text } = await browser.post('/cards/batches/new', form);
   const [, key = assert.fail(text)] = /name="key" value="([^"]*)"/.exec(text) ?? [];
   const figures = { expected_count: '2', expected_total: '50' };
   const { headers } = await browser.post('/cards/batches/issue', { ...form, ...figures, key });
   const path = headers.get('location') ?? assert.fail(key);
-  await until(async () => (await browser.get(path)).text.includes('/codes.csv'));
+  await until(async () => !(await browser.get(path)).text.includes('http-equiv="refresh"'));
   return path;
 }
 
@@ -311,7 +320,10 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
   '/cards/issued/:key': issuedPath,
   '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
-  '/cards/batches/:id': batchPath,
+  // Who can see a batch cannot always issue one.
+  '/cards/batches/:id': (shop) => batchPath(shop, 'owner'),
+  '/cards/batches/:id/unsent': async (shop) => `${await scheduledBatchPath(shop)}/unsent`,
+  '/cards/batches/:id/undelivered': async (shop) => `${await scheduledBatchPath(shop)}/undelivered`,
   '/cards/batches/:id/print': async (shop, visitor) => `${await batchPath(shop, visitor)}/print`,
   '/cards/stock/:id': stockPath,
   '/cards/stock/:id/print': async (shop) => `${await stockPath(shop)}/print`,
