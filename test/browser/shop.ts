@@ -320,7 +320,7 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
   '/cards/issued/:key': issuedPath,
   '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
-  // Who can see a batch cannot always issue one.
+  // Some people can see a batch and cannot issue one.
   '/cards/batches/:id': (shop) => batchPath(shop, 'owner'),
   '/cards/batches/:id/unsent': async (shop) => `${await scheduledBatchPath(shop)}/unsent`,
   '/cards/batches/:id/undelivered': async (shop) => `${await scheduledBatchPath(shop)}/undelivered`,
