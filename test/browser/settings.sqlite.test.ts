@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import test, { after } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { goBack, openChromium, type Page } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 
 const chromium = await openChromium();
@@ -17,7 +17,7 @@ async function waitForPreview(page: Page, text: string): Promise<void> {
     const found = await Promise.all(page.frames().map((frame) => frame.content().catch(() => '')));
     return found.slice(1).some((content) => content.includes(text));
   };
-  while (!(await isShown())) await setTimeout(50);
+  await until(isShown);
 }
 
 test('the preview follows the fields, Back leaves the page, and without scripts a button updates it', async () => {
@@ -27,7 +27,7 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   const { page } = window;
   await window.open('/settings');
   assert.equal(await window.open('/settings/emails'), 200);
-  await waitForPreview(page, 'Ada has a gift for you');
+  await waitForPreview(page, 'has a gift for you');
   await page.type('#from_name', 'Herbs & <i>more</i>');
   await waitForPreview(page, 'Herbs &amp; &lt;i&gt;more&lt;/i&gt;');
   await page.select('#email_language', 'ar');
