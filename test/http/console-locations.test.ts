@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { dayOf } from '../../src/domain/day.ts';
 import { enrollDevice, enterPin, hiddenValue } from '../support/counter.ts';
 import { openStaffedShop, sendForm, textOfPage } from '../support/counter-staff.ts';
 
@@ -110,7 +111,7 @@ test('a till at a location sells there, with its receipt and its day, until the 
   const linked = /href="(\/books\/activity\?by=location[^"]*)"/.exec((await owner.get('/today')).text)?.[1];
   const linkedPage = await owner.get(linked?.replaceAll('&amp;', '&') ?? assert.fail('no link'));
   assert.match(textOfPage(linkedPage), /Market Street 1 30\.00/);
-  const today = new Date(shop.service.clock.now()).toISOString().slice(0, 10);
+  const today = dayOf(shop.service.clock.now(), 'Europe/Paris');
   const journal = await owner.get(`/books/journal.csv?by=location&from=${today}&to=${today}`);
   assert.match(journal.text, /,Market Street\r\n/);
 
