@@ -261,7 +261,7 @@ export async function badLinesFile(
     return place === 0 || column === 'initial_value' || column === 'expires_on' || column === 'send_on';
   };
   const heads = [text.line, ...headings, text.error];
-  // As they are written in the file, which a spreadsheet reads as numbers and days.
+  // A spreadsheet reads the texts of the file as numbers and days.
   if (format === 'csv') return csvFile(csvOfLines([heads, ...lines], csvDialectOf(page.language), isNumber));
   return { status: 200, file: linesWorkbook(page, heads, lines) };
 }

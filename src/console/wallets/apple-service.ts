@@ -35,6 +35,10 @@ export function addAppleService(app: FastifyInstance, services: ConsoleServices)
   const { wallets: tools, origin, ctx, storage, limitVisitor } = services;
   if (!tools) return;
   const base = `${origin.basePath}/b/:domain/wallet/apple/v1`;
+  const limited = async (request: FastifyRequest): Promise<void> => {
+    assertHost(request.headers, origin);
+    limitVisitor(request.clientAddress, ctx.clock.monotonic());
+  };
   const add = (
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
@@ -43,10 +47,7 @@ export function addAppleService(app: FastifyInstance, services: ConsoleServices)
     app.route({
       method,
       url: `${base}${path}`,
-      onRequest: async (request) => {
-        assertHost(request.headers, origin);
-        limitVisitor(request.clientAddress, ctx.clock.monotonic());
-      },
+      onRequest: limited,
       handler: async (request, reply) => {
         reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
         const params = request.params as Readonly<Record<string, string>>;
@@ -65,7 +66,7 @@ export function addAppleService(app: FastifyInstance, services: ConsoleServices)
   add('GET', '/devices/:device/registrations/:type', listUpdated);
   add('GET', '/passes/:type/:serial', sendPass);
   // Devices report their errors there. They are not kept: anyone can send them.
-  app.post(`${base}/log`, async (_request, reply) => await reply.code(200).send());
+  app.post(`${base}/log`, { onRequest: limited }, async (_request, reply) => await reply.code(200).send());
 }
 
 /** The card of a request and the token of its pass; undefined: the request has none. */

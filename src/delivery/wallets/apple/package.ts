@@ -5,7 +5,7 @@ import type { AppleCredential } from '../../../domain/wallets/wallet.ts';
 import type { Logo } from '../../../domain/emails/logo.ts';
 import { passTextNames } from '../../../domain/wallets/apple-pass.ts';
 import { squarePng } from '../../../platform/png.ts';
-import { storedZip } from '../../../platform/stored-zip.ts';
+import { storedZip } from '../../../platform/zip-file.ts';
 import { languageOf, languages } from '../../email/language.ts';
 
 type PassParts = {
