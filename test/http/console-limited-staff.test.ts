@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { dayOf } from '../../src/domain/day.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, invite, staffPassword as password } from '../support/console.ts';
 import { hiddenValue } from '../support/counter.ts';
@@ -122,7 +123,7 @@ test('a limited person sees what happened at the own locations, and the page sho
   const day = textOfPage(await limited.get('/till/day'));
   assert.match(day, /2 cards · €50\.00/);
   assert.doesNotMatch(day, /€70/);
-  const period = new Date(shop.service.clock.now()).toISOString().slice(0, 10);
+  const period = dayOf(shop.service.clock.now(), 'Europe/Paris');
   const days = `from=${period}&to=${period}`;
   for (const query of ['', '&location=none', `&location=${airport}`])
     assert.match(textOfPage(await limited.get(`/books/activity?by=day&${days}${query}`)), /2 50\.00/, query);
