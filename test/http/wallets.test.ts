@@ -305,26 +305,28 @@ test('pushes that are not accepted are repeated until they are, and the owner se
   ] as const;
   let tried = 0;
   for (const reply of replies) {
-    apple.reply = () => {
-      tried += 1;
+    // Advancing the clock changes other cards too.
+    apple.reply = ({ token }) => {
+      if (token === phone.pushToken) tried += 1;
       return reply;
     };
     const before = tried;
     if (tried === 0) await debit(id, '1.00');
     else service.clock.advance(5 * 60_000);
-    await until(async () => tried > before && (await failures()).length === 1);
+    await until(async () => (await failedAttempts(phone)) === tried && tried > before);
     if (before === 0)
       assert.match(
         textOfPage(await owner.get(path)),
         /Apple has not accepted updates since .*: responded with 503/,
       );
   }
+  assert.match(String((await failures())[0]?.['failure']), /^the connection (?:failed|was closed)/);
   // Two changes while it fails are one push.
   await debit(id, '1.00');
   await debit(id, '1.00');
   const lost = tried;
   service.clock.advance(61 * 60_000);
-  await until(() => tried > lost);
+  await until(async () => (await failedAttempts(phone)) === tried && tried > lost);
   assert.match(textOfPage(await owner.get('/today')), /Cards in Apple Wallet have not changed since/);
   const [earlier, wasTried] = [pushesTo(phone), tried];
   apple.reply = () => ({ status: 200 });
@@ -335,7 +337,15 @@ test('pushes that are not accepted are repeated until they are, and the owner se
   assert.equal(balanceOf(await phone.fetch()), 47);
 });
 
-async function failures(): Promise<readonly unknown[]> {
+/** The failures of an update that were recorded, so that its next attempt is planned and the clock can advance to it. */
+async function failedAttempts({ pushToken }: Phone): Promise<number> {
+  const [row] = await service.query(`
+    select c.attempts from wallet_cards c join wallet_devices d on d.store_id = c.store_id and d.card_id = c.card_id
+    where d.push_token = '${pushToken}' and c.lease is null`);
+  return Number(row?.['attempts'] ?? 0);
+}
+
+async function failures(): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return await service.query('select failure from wallets where failing_since is not null');
 }
 

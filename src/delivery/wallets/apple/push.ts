@@ -128,7 +128,10 @@ function send(
       if (body.length < responseBytesMax) body += text;
     })
     .on('error', lost)
-    .on('end', () => resolve(resultOf(status, reasonIn(body), parseRetryAfter(retryAfter, now()))))
+    .on('end', () => {
+      // A lost connection ends the stream too.
+      if (status !== 0) resolve(resultOf(status, reasonIn(body), parseRetryAfter(retryAfter, now())));
+    })
     .on('close', () => failed('the connection was closed without a response'));
   const cancel = (): void => {
     resolve({ kind: 'cancelled' });
