@@ -5,6 +5,7 @@ import test from 'node:test';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
+import type { TestResponse } from '../support/service.ts';
 import { locationOf } from '../support/till.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 
@@ -29,6 +30,19 @@ async function issueFile(
   const at = locationOf(issued);
   await until(async () => !(await browser.get(at)).text.includes('http-equiv="refresh"'));
   return { at, id: at.slice(at.lastIndexOf('/') + 1) };
+}
+
+/** Submits the form with a table. @param table null: no file was chosen. */
+async function uploadTable(browser: Browser, at: string, table: string | null): Promise<TestResponse> {
+  const form = new FormData();
+  form.set('table', new Blob(table === null ? [] : [table]), table === null ? '' : 'right.csv');
+  const encoded = new Response(form);
+  const headers = {
+    'content-type': encoded.headers.get('content-type') ?? '',
+    'sec-fetch-site': 'same-origin',
+  };
+  const body = Buffer.from(await encoded.arrayBuffer());
+  return await browser.request(`${at}/addresses`, { method: 'POST', headers, body });
 }
 
 async function statesOf({ service }: StaffedShop): Promise<string> {
@@ -85,7 +99,9 @@ test('emails of a batch are scheduled, get another time and are cancelled, each 
   assert.match(textOfPage(await accountant.get(path)), /Thank-you November/);
   for (const each of ['unsent', 'undelivered', 'print'])
     assert.equal((await accountant.get(`${at}/${each}`)).status, 403, each);
-  for (const each of ['cancel', 'reschedule', 'correct', 'resend', 'letters.csv'])
+  for (const each of ['undelivered.csv', 'undelivered.xlsx'])
+    assert.equal((await accountant.get(`${at}/${each}`)).status, 403, each);
+  for (const each of ['cancel', 'reschedule', 'addresses', 'correct', 'resend', 'letters.csv'])
     assert.equal((await accountant.post(`${at}/${each}`)).status, 403, each);
   assert.equal((await (await shop.as('cashier')).get(at)).status, 403);
 
@@ -156,7 +172,30 @@ test('addresses that bounced are corrected or tried again, and views and redempt
   assert.match(textOfPage(again), /Enter one valid email address/);
   assert.match(again.text, /value="ada@@example\.com"[^>]*aria-invalid="true"/);
   assert.equal(await statesOf(shop), 'bounced,bounced,bounced,sent');
-  const right = { ...formOf(again, `${at}/correct`), [nameOf('ada@exmaple.com')]: 'ada@example.com' };
+  const table = await manager.get(`${at}/undelivered.csv`);
+  const lines = table.text.replace('\uFEFF', '').split('\r\n');
+  assert.equal(lines[0], 'Name,Address that did not work,Reason,Right address');
+  assert.match(lines[1] ?? '', /^Ada,ada@exmaple\.com,The mail server does not know this mailbox/);
+  assert.equal((await manager.get(`${at}/undelivered.xlsx`)).bytes?.subarray(0, 2).toString(), 'PK');
+  for (const [content, said] of [
+    [null, /Choose a file/],
+    ['Name,Email\r\nAda,ada@example.com\r\n', /no line with one of these addresses/],
+    ['grace@example.com,a@example.com,b@example.com', /no line.*For 1 address, the file has no valid/],
+    ['%PDF-1.7\u0000\u0001', /not a table that can be read/],
+    ['x\r\n'.repeat(10_001), /more than 10,000 lines/],
+  ] as const) {
+    const rejectedFile = await uploadTable(manager, at, content);
+    assert.equal(rejectedFile.status, 422, content ?? '');
+    assert.match(textOfPage(rejectedFile), said);
+  }
+  const fixed = [`${lines[1]}Ada@Example.com`, `${lines[2]}`, 'mary@example.com,m@@example.com'].join('\r\n');
+  const filled = await uploadTable(manager, at, fixed);
+  assert.equal(filled.status, 200);
+  assert.match(textOfPage(filled), /1 address of the file was filled in.*For 1 address, the file has no/s);
+  assert.equal(await statesOf(shop), 'bounced,bounced,bounced,sent', 'nothing is sent yet');
+  const filledIn = formOf(filled, `${at}/correct`);
+  assert.equal(filledIn[nameOf('ada@exmaple.com')], 'Ada@Example.com');
+  const right = { ...filledIn, [nameOf('grace@example.com')]: 'g@example.com' };
   const corrected = [await manager.post(`${at}/correct`, right), await manager.post(`${at}/correct`, right)];
   assert.deepEqual(
     corrected.map(({ status }) => status),

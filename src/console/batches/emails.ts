@@ -1,8 +1,7 @@
-/** The emails of a batch: those that were not sent get another time or are cancelled, the others another address. */
+/** The emails of a batch that were not sent get another time or are cancelled. */
 
 import type { Batch } from '../../domain/batches/batch.ts';
 import { parseDay } from '../../domain/day.ts';
-import { parseEmail } from '../../domain/email-address.ts';
 import { parseSendOn, type SendOn } from '../../domain/emails/send-on.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Parsed } from '../../platform/parsed.ts';
@@ -10,17 +9,9 @@ import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { batchKeyOf } from '../../service/batches/batch.ts';
 import { showBatch } from '../../service/batches/batch-lists.ts';
-import {
-  listUndeliveredCards,
-  readUnsentEmails,
-  resentTogetherMax,
-  type CorrectedAddress,
-  type UndeliveredEmail,
-  type UnsentEmails,
-} from '../../service/batches/campaign.ts';
-import { cancelBatchEmails, rescheduleBatch, resendBatch } from '../../service/staff-actions/batch.ts';
+import { readUnsentEmails, type UnsentEmails } from '../../service/batches/campaign.ts';
+import { cancelBatchEmails, rescheduleBatch } from '../../service/staff-actions/batch.ts';
 import { withoutAccess } from '../cards/change-form.ts';
-import { keptNotice, reasonOfEmail } from '../emails/texts.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { findResult, hasFields, isKey, keyInput, type Json } from '../kit/once.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
@@ -59,12 +50,12 @@ export async function doneNotice(page: Page, batch: Batch): Promise<Markup | und
 }
 
 /** The batch in the path. @throws Fault `not-found`. */
-async function openBatch(page: Page): Promise<Batch> {
+export async function openBatch(page: Page): Promise<Batch> {
   const batchId = page.storedId();
   return await page.read(() => showBatch({ storeId: page.store.id, batchId }));
 }
 
-function frameOf(page: Page, batch: Batch, title: string) {
+export function frameOf(page: Page, batch: Batch, title: string) {
   const back = page.link(`/cards/batches/${batch.id}`, batch.name ?? page.text.batches.unnamed);
   return { title: `${title} · ${batch.name ?? page.text.batches.unnamed}`, heading: title, actions: back };
 }
@@ -131,7 +122,7 @@ async function openUnsent(page: Page): Promise<{ readonly batch: Batch; readonly
   return { batch, unsent: await page.read(() => readUnsentEmails(page.ctx, batch)) };
 }
 
-type Submitted = {
+export type Submitted = {
   readonly batch: Batch;
   readonly script: () => Script<Done & { readonly [name: string]: Json }>;
   /** The page of the form with a sentence above it. */
@@ -139,7 +130,7 @@ type Submitted = {
 };
 
 /** Runs a form once, and leads to the page of the batch. A form without a key was not made by the server. */
-async function submit(page: Page, { batch, script, again }: Submitted): Promise<ConsoleResponse> {
+export async function submit(page: Page, { batch, script, again }: Submitted): Promise<ConsoleResponse> {
   const { errors: text } = page.text.batches.campaign;
   const { key } = page;
   if (key === undefined) return await again(text.incomplete);
@@ -186,117 +177,14 @@ async function reschedule(page: Page): Promise<ConsoleResponse> {
 }
 
 /** The page after a form that was sent before, whatever its fields are now. */
-async function earlierPage(page: Page, batch: Batch): Promise<ConsoleResponse | undefined> {
+export async function earlierPage(page: Page, batch: Batch): Promise<ConsoleResponse | undefined> {
   const { key } = page;
   const done = key === undefined ? undefined : await findResult(page.services, page.request, key, isDone);
   return done && seeOther(`/cards/batches/${batch.id}?done=${key}`);
-}
-
-type CorrectForm = {
-  /** The errors, by the ids of the emails. */
-  readonly errors?: ReadonlyMap<number, string>;
-  readonly notice?: string;
-};
-
-function addressName(page: Page, { email }: UndeliveredEmail): string {
-  return `address-${page.publicId(email.id)}`;
-}
-
-function undeliveredPage(
-  page: Page,
-  { batch, emails }: { readonly batch: Batch; readonly emails: readonly UndeliveredEmail[] },
-  { errors = new Map(), notice }: CorrectForm = {},
-): ConsoleResponse {
-  const { undelivered: text } = page.text.batches.campaign;
-  const isRejected = errors.size > 0 || notice !== undefined;
-  const path = `${page.basePath}/cards/batches/${batch.id}`;
-  const fields = emails.map((each) => {
-    const { email, recipientName } = each;
-    const name = addressName(page, each);
-    const error = errors.get(email.id);
-    const typed = isRejected && page.request.form.has(name) ? page.typed(name) : email.address;
-    const hint = reasonOfEmail(email, page.language) ?? '';
-    return inputField({
-      name,
-      label: recipientName ?? email.address,
-      type: 'email',
-      value: typed,
-      hint,
-      error,
-    });
-  });
-  const limit =
-    emails.length < resentTogetherMax
-      ? undefined
-      : markup`<p class="notice">${fillPlain(text.limit, { count: String(resentTogetherMax) })}</p>`;
-  const forms =
-    emails.length === 0
-      ? markup`<p class="soft">${text.none}</p>`
-      : markup`${limit}<form class="panel stack" method="post" action="${path}/correct" aria-labelledby="correct" novalidate><h2 id="correct">${text.correct}</h2>${keyInput(page.ctx, isRejected ? page.key : undefined)}
-<p class="hint">${text.correctHint}</p>
-<div class="campaign-addresses">${fields}</div>
-<div class="row"><button class="button first">${text.correctAction}</button></div></form>
-<form class="panel stack" method="post" action="${path}/resend" aria-labelledby="resend"><h2 id="resend">${text.resend}</h2>${keyInput(page.ctx)}
-<p class="hint">${text.resendHint}</p><div class="row"><button class="button">${plural(page.language, text.resendAction, emails.length)}</button></div></form>`;
-  const body = markup`<div class="stack change">${notice === undefined ? undefined : alert(notice)}${keptNotice(page.services, page.language)}${forms}</div>`;
-  return page.show('/cards', { status: isRejected ? 422 : 200, ...frameOf(page, batch, text.title), body });
-}
-
-async function openUndelivered(page: Page, batch: Batch) {
-  return {
-    batch,
-    emails: await page.read(() => listUndeliveredCards(page.ctx, page.store, batchKeyOf(batch))),
-  };
-}
-
-function sendOf(page: Page, batch: Batch, corrected: readonly CorrectedAddress[] | null): Submitted {
-  return {
-    batch,
-    again: async (notice) => undeliveredPage(page, await openUndelivered(page, batch), { notice }),
-    *script() {
-      const { canSend } = page.services;
-      const { resent, omitted } = yield* resendBatch(page.ctx, page.by, batchKeyOf(batch), {
-        canSend,
-        corrected,
-      });
-      return { batch: batch.id, did: 'resent', count: resent, others: omitted, inProgress: 0 };
-    },
-  };
-}
-
-/** New codes to the addresses that were corrected. An address that was not changed gets nothing. */
-async function correct(page: Page): Promise<ConsoleResponse> {
-  const { undelivered: text } = page.text.batches.campaign;
-  const batch = await openBatch(page);
-  const earlier = await earlierPage(page, batch);
-  if (earlier) return earlier;
-  const opened = await openUndelivered(page, batch);
-  const corrected: CorrectedAddress[] = [];
-  const errors = new Map<number, string>();
-  for (const each of opened.emails) {
-    const { email } = each;
-    const typed = page.typed(addressName(page, each));
-    if (typed === '' || typed === email.address) continue;
-    const address = parseEmail(typed);
-    if (address.ok) corrected.push({ emailId: email.id, address: address.value });
-    else errors.set(email.id, page.text.emails.page.badAddress);
-  }
-  if (errors.size > 0) return undeliveredPage(page, opened, { errors });
-  if (corrected.length === 0) return undeliveredPage(page, opened, { notice: text.unchanged });
-  return await submit(page, sendOf(page, batch, corrected));
-}
-
-async function resend(page: Page): Promise<ConsoleResponse> {
-  return await submit(page, sendOf(page, await openBatch(page), null));
 }
 
 export const batchEmailRoutes: readonly StaffRoute[] = [
   get('/cards/batches/:id/unsent', 'changeEmails', async (page) => unsentPage(page, await openUnsent(page))),
   post('/cards/batches/:id/cancel', 'changeEmails', cancel),
   post('/cards/batches/:id/reschedule', 'changeEmails', reschedule),
-  get('/cards/batches/:id/undelivered', 'changeEmails', async (page) =>
-    undeliveredPage(page, await openUndelivered(page, await openBatch(page))),
-  ),
-  post('/cards/batches/:id/correct', 'changeEmails', correct),
-  post('/cards/batches/:id/resend', 'changeEmails', resend),
 ];

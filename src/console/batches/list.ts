@@ -18,6 +18,7 @@ import { actorName, listActors } from '../kit/actors.ts';
 import { type batchTexts, lineErrorText } from './form.ts';
 import { campaignPanels } from './campaign.ts';
 import { batchEmailRoutes, doneNotice } from './emails.ts';
+import { undeliveredRoutes } from './undelivered.ts';
 import { newBatchRoutes } from './new.ts';
 import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
 import { figure } from '../kit/format.ts';
@@ -198,6 +199,7 @@ export const batchRoutes: readonly StaffRoute[] = [
   ...newBatchRoutes,
   get('/cards/batches/:id', 'readStore', batchPage),
   ...batchEmailRoutes,
+  ...undeliveredRoutes,
   ...tableFormats.map((format) =>
     post(`/cards/batches/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) =>
       codesFile(page, format),
