@@ -55,7 +55,11 @@ export async function openBatch(page: Page): Promise<Batch> {
   return await page.read(() => showBatch({ storeId: page.store.id, batchId }));
 }
 
-export function frameOf(page: Page, batch: Batch, title: string) {
+export function frameOf(
+  page: Page,
+  batch: Batch,
+  title: string,
+): { readonly title: string; readonly heading: string; readonly actions: Markup } {
   const back = page.link(`/cards/batches/${batch.id}`, batch.name ?? page.text.batches.unnamed);
   return { title: `${title} · ${batch.name ?? page.text.batches.unnamed}`, heading: title, actions: back };
 }

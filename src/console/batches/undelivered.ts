@@ -137,9 +137,9 @@ async function correct(page: Page): Promise<ConsoleResponse> {
   const corrected: CorrectedAddress[] = [];
   const errors = new Map<number, string>();
   for (const { email } of opened.emails) {
-    const text = typed.get(email.id) ?? '';
-    if (text === '' || text === email.address) continue;
-    const address = parseEmail(text);
+    const given = typed.get(email.id) ?? '';
+    if (given === '' || given === email.address) continue;
+    const address = parseEmail(given);
     if (address.ok) corrected.push({ emailId: email.id, address: address.value });
     else errors.set(email.id, page.text.emails.page.badAddress);
   }
