@@ -33,11 +33,11 @@ async function interrupted<T>(
   // Abandoned commits keep waiting: the server does not know that their clients have stopped.
   const others = new Set(await waitingCommits(server));
   const before = others.size;
-  let isAnswered = false;
+  let hasResponse = false;
   const response = request().finally(() => {
-    isAnswered = true;
+    hasResponse = true;
   });
-  while (!isAnswered) {
+  while (!hasResponse) {
     for (const pid of (await waitingCommits(server)).filter((waiting) => !others.has(waiting))) {
       others.add(pid);
       await server.query(`select ${how}($1)`, [pid]);

@@ -35,7 +35,7 @@ test('an address that is invalid, missing, or not the only one is left to the pe
     ['ada@exmaple.com,grace@example.con,ada@example.com', 1],
     ['ada@exmaple.com,', 0],
     ['ada@exmaple.com,ADA@exmaple.com', 0],
-    ['somebody@example.com,other@example.com', 0],
+    ['other@example.com,another@example.com', 0],
     ['', 0],
   ] as const)
     assert.deepEqual(readCorrections(text, wrong), { right: new Map(), unclear }, text);
