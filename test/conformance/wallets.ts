@@ -168,6 +168,52 @@ export function testWallets(factory: StorageFactory): void {
     assert.deepEqual(cards, [card.id, card.id]);
   });
 
+  test('two processes that share the queue send each update once', async () => {
+    await using opened = await openStore(factory);
+    await setUp(opened);
+    const cards: Card[] = [];
+    for (let place = 0; place < 20; place += 1)
+      cards.push((await cardOnPhone(opened, `phone-${place}`)).card);
+    const counts = new Map<number, number>();
+    const send: UpdateSender = async (_wallet, { cardId }) => {
+      counts.set(cardId, (counts.get(cardId) ?? 0) + 1);
+      return sent;
+    };
+    const workers = [updates(opened, send), updates(opened, send)];
+    await until(async () => (await rows(opened)).every((at) => at === null));
+    for (const worker of workers) await worker.stop();
+    assert.deepEqual([counts.size, ...new Set(counts.values())], [cards.length, 1]);
+  });
+
+  test('another process sends an update whose claim has expired, and a late result changes nothing', async () => {
+    await using opened = await openStore(factory);
+    const { ctx } = opened;
+    await setUp(opened);
+    const { card } = await cardOnPhone(opened);
+    const arrived = Promise.withResolvers<void>();
+    const hold = Promise.withResolvers<UpdateResult>();
+    let tried = 0;
+    const send: UpdateSender = async () => {
+      tried += 1;
+      if (tried > 1) return sent;
+      arrived.resolve();
+      return await hold.promise;
+    };
+    const slow = updates(opened, send);
+    await arrived.promise;
+    const other = updates(opened, send);
+    await other.drain();
+    assert.equal(tried, 1, 'the claim is valid');
+    ctx.clock.advance(61_000);
+    await until(async () => tried === 2 && (await rows(opened))[0] === null);
+    hold.resolve(failed);
+    await slow.stop();
+    assert.deepEqual(await rows(opened), [null]);
+    await spend(opened, card);
+    await until(() => tried === 3);
+    await other.stop();
+  });
+
   test('a failed update is tried again for three days, and a later change is sent after that', async () => {
     await using opened = await openStore(factory);
     const { ctx, storage, store } = opened;

@@ -1,6 +1,8 @@
 /** Apple Wallet from the owner's upload to the phone: passes, registrations, pushes and updates, and what goes wrong. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join as joinPath } from 'node:path';
 import test, { after } from 'node:test';
 import { roles } from '../../src/domain/staff/staff.ts';
 import { openPass, phoneWith, pushService, type PassContent, type Phone } from '../support/apple.ts';
@@ -348,6 +350,63 @@ async function failedAttempts({ pushToken }: Phone): Promise<number> {
 async function failures(): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return await service.query('select failure from wallets where failing_since is not null');
 }
+
+/** The HTML of the email with the code of a card, after it was sent. */
+async function emailOf({ id, code }: { readonly id: number; readonly code: string }): Promise<string> {
+  await until(async () => {
+    const { json } = await shop.ask(`GET /gift_card/${id}/deliveries`);
+    return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'kept';
+  });
+  const folder = joinPath(service.database.folder, 'mails');
+  const htmls = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map(
+      (name) => (JSON.parse(readFileSync(joinPath(folder, name), 'utf8')) as { readonly html: string }).html,
+    );
+  const html = htmls.find((each) => each.includes(`#${code.toUpperCase()}`));
+  assert.ok(html);
+  return html;
+}
+
+test('the email and all its previews for staff have the button, without a code in the previews', async () => {
+  const button = /<a [^>]*href="([^"]*)"[^>]*>Add to Apple Wallet<\/a>/;
+  const card = await shop.issue({ recipient_email: 'grace@example.com', recipient_name: 'Grace' });
+  const [, link] = button.exec(await emailOf(card)) ?? [];
+  assert.equal(link, `${origin}/b/flowers.example/card#${card.code.toUpperCase()}`);
+  const list = await owner.get('/emails');
+  const [, email = ''] = /href="(\/emails\/[^"?]+)"/.exec(list.text) ?? [];
+  for (const preview of ['/cards/new/preview', '/settings/emails/preview', `${email}/preview`]) {
+    const { status, text } = await owner.get(preview);
+    assert.equal(status, 200, preview);
+    assert.equal(button.exec(text)?.[1], `${origin}/b/flowers.example`, preview);
+    assert.doesNotMatch(text, new RegExp(card.code, 'i'));
+  }
+});
+
+test('an erased recipient has no devices: nothing is pushed, and the pass opens with its own token only', async () => {
+  const { id, code } = await shop.issue({ recipient_email: 'erased@example.com' });
+  const other = await registered((await shop.issue()).code, 'not erased');
+  const phone = await registered(code, 'erased');
+  const rows = async (): Promise<readonly unknown[]> =>
+    await service.query(`select device from wallet_devices where device = '${phone.device}'`);
+  assert.equal((await rows()).length, 1);
+  const { json } = await shop.ask(`GET /gift_card/${id}`);
+  const { recipient_id: customerId } = (json as { readonly gift_card: { readonly recipient_id: number } })
+    .gift_card;
+  assert.equal((await shop.ask(`POST /customers/${customerId}/erase`, { json: {} })).status, 202);
+  await until(async () => (await rows()).length === 0);
+  assert.equal(await phone.changed(), null);
+  assert.notEqual(await other.changed(), null);
+  const before = pushesTo(phone);
+  await debit(id, '1.00');
+  await debit((await shop.issue()).id, '1.00');
+  await until(
+    async () =>
+      (await service.query('select 1 as one from wallet_cards where next_at is not null')).length === 0,
+  );
+  assert.equal(pushesTo(phone), before);
+  assert.equal(balanceOf(await phone.fetch()), 49);
+});
 
 test('a renewed certificate keeps the passes, is announced before it expires, and removal ends the updates', async () => {
   // The page needs a password that was typed in the last minutes.

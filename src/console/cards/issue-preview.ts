@@ -19,6 +19,7 @@ import {
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
+import { walletKindsOf } from '../wallets/kinds.ts';
 
 export const previewPath = '/cards/new/preview';
 
@@ -59,7 +60,15 @@ export async function issuePreview(page: Page, offer: Offer): Promise<ConsoleRes
   const now = page.ctx.clock.now();
   const card = cardOf(page.store.id, parsed.card, now);
   const email = { kind: 'gift_card' } as const;
-  const found = page.services.previewOf({ email, card, store: page.store, ...design, cardSentAt: now });
+  const wallets = await walletKindsOf(page.services, page.store.id);
+  const found = page.services.previewOf({
+    email,
+    card,
+    store: page.store,
+    ...design,
+    wallets,
+    cardSentAt: now,
+  });
   if (!found) throw new Error('the email of a new card has no preview');
   const head = markup`${page.text.settings.subject}: <strong><bdi>${found.subject}</bdi></strong>`;
   return { status: 200, framed: headedEmail(found.html, head, page.language), imageOrigin: found.logoOrigin };

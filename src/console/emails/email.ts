@@ -32,6 +32,7 @@ import {
 } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
+import { walletKindsOf } from '../wallets/kinds.ts';
 
 /** An email, and the path of its page. */
 type OpenedEmail = ShownEmail & { readonly path: string };
@@ -277,6 +278,7 @@ async function preview(page: Page): Promise<ConsoleResponse> {
           card,
           store: page.store,
           ...(await page.read(() => findPreviewParts({ email, card }))),
+          wallets: await walletKindsOf(page.services, page.store.id),
         });
   const empty = markup`<!doctype html><html lang="${page.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
   return { status: 200, framed: found?.html ?? empty.toString(), imageOrigin: found?.logoOrigin ?? null };

@@ -29,7 +29,7 @@ import type { CardKey } from '../../storage/cards/card.ts';
 import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
 import type { VisitorLimiter } from '../../http/rate-limit.ts';
-import type { AppleCertificate, ReadApple } from '../../domain/wallets/wallet.ts';
+import type { AppleCertificate, ReadApple, WalletKind } from '../../domain/wallets/wallet.ts';
 import type { Wallet } from '../../storage/wallets/wallet.ts';
 import type { PassCard } from '../../service/wallets/apple.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
@@ -132,6 +132,8 @@ type EmailPlace = {
   readonly settings: EmailSettings;
   readonly texts: readonly EmailText[];
   readonly logo: Logo | null;
+  /** The wallets that the store has set up. */
+  readonly wallets: readonly WalletKind[];
 };
 
 type LocaleParts = { readonly language: string; readonly region: string };

@@ -5,7 +5,7 @@ import { addDays, formatInstant, startOfDay } from '../../domain/day.ts';
 import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
 import type { ShownMovements } from '../../service/cards/recipient-lookup.ts';
-import type { WalletKind } from '../../domain/wallets/wallet.ts';
+import { addTexts, type WalletKind } from '../../domain/wallets/wallet.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { balanceRibbon } from '../cards/parts.ts';
 import { cardSheet } from '../cards/sheet.ts';
@@ -177,13 +177,11 @@ function walletButtons(
   const email = address === null ? undefined : hidden('email', address);
   const buttons = wallets.map(
     (kind) =>
-      markup`<button class="button" formaction="${page}/wallet/${kind}">${icons.wallet}<span>${shared[walletTexts[kind]]}</span></button>`,
+      markup`<button class="button" formaction="${page}/wallet/${kind}">${icons.wallet}<span>${shared[addTexts[kind]]}</span></button>`,
   );
   return markup`<form class="tools-line" method="post" action="${page}">${hidden('code', code.reveal())}${email}${buttons}</form>
 `;
 }
-
-const walletTexts = { apple: 'addToApple' } as const;
 
 /** A link to the form for another card. The tab no longer keeps the code of this one. */
 function another({ path, language: { texts } }: RecipientPlace): Markup {

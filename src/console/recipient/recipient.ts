@@ -17,6 +17,7 @@ import {
 } from '../../service/cards/recipient-lookup.ts';
 import { passToken } from '../../service/wallets/apple.ts';
 import { passType } from '../wallets/apple-service.ts';
+import { walletKindsOf } from '../wallets/kinds.ts';
 import { recipientCardPage } from './card.ts';
 import { domainOf, placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
@@ -126,7 +127,7 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
   const { card, code } = outcome;
   const [{ isViewed, ...movements }, wallets] = await Promise.all([
     storage.read(() => listShownMovements(card)),
-    services.wallets?.of(store.id) ?? [],
+    walletKindsOf(services, store.id),
   ]);
   if (!isViewed) await storage.write(() => recordFirstView(ctx, card));
   return {
@@ -137,7 +138,7 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
       address: address?.address ?? null,
       ...movements,
       isOver: isExpired(card, today(ctx, store)),
-      wallets: wallets.map(({ kind }) => kind),
+      wallets,
     },
   };
 }

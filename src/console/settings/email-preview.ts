@@ -9,6 +9,7 @@ import { legibilityText } from './legibility.ts';
 import { settingsTexts } from './page.ts';
 import type { PageLanguage } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
+import { walletKindsOf } from '../wallets/kinds.ts';
 
 export function kindOf(text: string): EmailKind {
   return emailKinds.find((each) => each === text) ?? 'gift_card';
@@ -59,6 +60,7 @@ export async function previewOf(
     settings,
     texts,
     logo,
+    wallets: await walletKindsOf(page.services, page.store.id),
   });
   const legibility = page.services.emailTools.legibilityOf(settings.colour);
   const warning = legibility.isReadable

@@ -39,6 +39,7 @@ import {
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { emailServerPath } from './email-server.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
+import { walletKindsOf } from '../wallets/kinds.ts';
 
 const fields = [
   'emails',
@@ -218,6 +219,7 @@ async function sendTest(page: Page): Promise<ConsoleResponse> {
     settings: emails,
     texts,
     logo,
+    wallets: await walletKindsOf(page.services, page.store.id),
   });
   if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
   if (outcome.kind === 'kept') return seeOther('/settings/emails?done=kept');

@@ -13,6 +13,7 @@ import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import type { WalletLink } from '../../domain/wallets/wallet.ts';
 
 export type EmailContent =
   | GiftCardContent
@@ -39,8 +40,8 @@ export type GiftCardContent = {
   readonly pageUrl: string | null;
   /** The URL of the service's page of recipients, which reads the code of a link; null: it is not known. */
   readonly cardPage: string | null;
-  /** The URL of the page that adds the card to Apple Wallet; null: the store has not set it up. */
-  readonly appleUrl: string | null;
+  /** Null: the store has set no wallet up. */
+  readonly wallets: WalletLink | null;
 };
 
 /** To the buyer: the purchase. */
@@ -136,8 +137,8 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly pageUrl: string | null;
   /** The URL of the service's page of recipients; null: it is not known. */
   readonly cardPage: string | null;
-  /** The URL of the page that adds the card to Apple Wallet; null: the store has not set it up. */
-  readonly appleUrl: string | null;
+  /** Null: the store has set no wallet up. */
+  readonly wallets: WalletLink | null;
   /** The card's code; null in emails without it. */
   readonly code: Secret | null;
   /** When the card's first email is sent, ms. */
@@ -152,7 +153,7 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone: zone, pageUrl, cardPage, appleUrl, code, cardSentAt, toppedUp, place }: ContentOptions,
+  { timeZone: zone, pageUrl, cardPage, wallets, code, cardSentAt, toppedUp, place }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   const timeZone = place?.timeZone ?? zone;
@@ -171,7 +172,7 @@ export function contentOf(
         expiresOn,
         pageUrl,
         cardPage,
-        appleUrl,
+        wallets,
       };
     case 'receipt': {
       const issuedOn = dayOf(card.createdAt, timeZone);

@@ -3,6 +3,7 @@
 import { currencyOf, type Currency } from '../../domain/money/currency.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';
 import type { Money } from '../../domain/money/money.ts';
+import type { WalletLink } from '../../domain/wallets/wallet.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { EmailContent } from './content.ts';
 import { languageOf } from './language.ts';
@@ -23,6 +24,8 @@ export type PreviewOptions = {
   readonly domain: string;
   /** The page that emails link to; null: none. Absent: sample links. */
   readonly pageUrl?: string | null;
+  /** Absent: the store has set no wallet up. */
+  readonly wallets?: WalletLink;
 };
 
 /** The date of every preview, so that equal previews have equal bytes. */
@@ -64,7 +67,7 @@ export function browserHtml({ html, images }: Pick<RenderedEmail, 'html' | 'imag
 
 function sampleContent(
   kind: EmailKind,
-  { currency, domain, locale, pageUrl: linked }: PreviewOptions & { readonly locale: string },
+  { currency, domain, locale, pageUrl: linked, wallets }: PreviewOptions & { readonly locale: string },
 ): EmailContent {
   const lastCharacters = 'vkhh';
   const expiresOn = '2028-12-31';
@@ -82,7 +85,7 @@ function sampleContent(
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
       const shown = { senderName, recipientName, amount: value, design: null, message, expiresOn, pageUrl };
-      return { kind, code, ...shown, cardPage: null, appleUrl: null };
+      return { kind, code, ...shown, cardPage: null, wallets: wallets ?? null };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };

@@ -33,7 +33,7 @@ import {
 } from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
-import { findWallet } from '../../storage/wallets/wallet.ts';
+import { listWallets } from '../../storage/wallets/wallet.ts';
 import { findEmailPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
@@ -220,18 +220,19 @@ function* load(
 ): Script<Loaded | EmailSettlement | 'held' | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const transferId = toppedUpBy(claimed);
-  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server, apple] = yield* parallel(
-    hasEmail(claimed),
-    findCard(storeId, cardId),
-    findStore(storeId),
-    findEmailSettings(storeId),
-    listTextsOfKind(storeId, claimed.kind),
-    findLogo(storeId),
-    findFirstSendAt(storeId, cardId),
-    transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
-    destinations.findServer(storeId),
-    findWallet(storeId, 'apple'),
-  );
+  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server, wallets] =
+    yield* parallel(
+      hasEmail(claimed),
+      findCard(storeId, cardId),
+      findStore(storeId),
+      findEmailSettings(storeId),
+      listTextsOfKind(storeId, claimed.kind),
+      findLogo(storeId),
+      findFirstSendAt(storeId, cardId),
+      transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
+      destinations.findServer(storeId),
+      listWallets(storeId),
+    );
   const transport = destinations.transportOf(storeId, server);
   if (!isOurs || !card || !record || !transport) return undefined;
   const { store } = record;
@@ -251,7 +252,10 @@ function* load(
     pageUrl: settings.pageUrl ?? ownPage,
     cardPage,
     // Phones reach only a service with TLS.
-    appleUrl: apple && ownPage?.startsWith('https://') === true ? ownPage : null,
+    wallets:
+      ownPage?.startsWith('https://') === true
+        ? { url: ownPage, kinds: wallets.map(({ kind }) => kind) }
+        : null,
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
     toppedUp,

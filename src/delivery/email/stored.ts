@@ -23,19 +23,20 @@ const noAddress = 'gift-cards@largesse.example';
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
-  { email, card, store, settings, texts, logo, cardSentAt, toppedUp, place }: PreviewedEmail,
+  { email, card, store, settings, texts, logo, cardSentAt, toppedUp, wallets, place }: PreviewedEmail,
   { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
   if (kind === 'expiry_reminder' && card.expiresOn === null) return undefined;
   if (kind === 'delivery_failed' && !buyerOf(card)) return undefined;
   if (kind === 'top_up' && !toppedUp) return undefined;
+  const url = previewLink(null, { pagesUrl, domain: store.domain });
   const content = contentOf(email, card, {
     timeZone: store.timeZone,
     place,
-    pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
+    pageUrl: settings.pageUrl ?? url,
     cardPage: null,
-    appleUrl: null,
+    wallets: url === null ? null : { url, kinds: wallets },
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
     toppedUp,

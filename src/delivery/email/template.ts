@@ -5,6 +5,7 @@
  */
 
 import { designOf, type CardDesign, type PicturedDesign } from '../../domain/cards/design.ts';
+import { addTexts } from '../../domain/wallets/wallet.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type {
   BalanceReminderContent,
@@ -106,7 +107,7 @@ function detailsOf(
 
 /** The message comes first, and then the card: it is a present before it is money. */
 function giftCard(
-  { code, senderName, message, expiresOn, pageUrl, appleUrl, amount, design }: GiftCardContent,
+  { code, senderName, message, expiresOn, pageUrl, wallets, amount, design }: GiftCardContent,
   { intro, translate, locale, designOfStore }: Options & { readonly intro: readonly Block[] },
 ): readonly Block[] {
   const shown = designOf(design, designOfStore);
@@ -130,7 +131,7 @@ function giftCard(
       hint: translate('codeHint'),
       alt: translate('qrAlt'),
     },
-    ...button(translate('addToApple'), appleUrl),
+    ...(wallets?.kinds ?? []).flatMap((kind) => button(translate(addTexts[kind]), wallets?.url ?? null)),
     { block: 'note', text: translate('codeIsMoney') },
   ];
 }

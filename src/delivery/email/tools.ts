@@ -3,6 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';
 import { previewLink } from '../../domain/emails/recipient-page.ts';
+import type { WalletKind } from '../../domain/wallets/wallet.ts';
 import { legibilityOn, parseColour, type Legibility } from './colour.ts';
 import { localeOfParts, localePartsOf } from './language.ts';
 import { messageIdOf, type Email } from './message.ts';
@@ -11,6 +12,9 @@ import { browserHtml, sampleEmail } from './preview.ts';
 import { parseLogoUrl, parsePageUrl, senderOf, type SenderParts } from './sender.ts';
 import { developmentSender, type EmailTransport } from './transport.ts';
 import { standardTexts } from './wording.ts';
+
+/** The sender of a sample, and the wallets that the store has set up. */
+type SampleParts = SenderParts & { readonly wallets: readonly WalletKind[] };
 
 type Tools = {
   readonly parseLogo: typeof parseLogoUrl;
@@ -24,10 +28,10 @@ type Tools = {
   /** An email with sample data as the settings make it, for a browser. */
   readonly preview: (
     kind: EmailKind,
-    parts: SenderParts,
+    parts: SampleParts,
   ) => Pick<Email, 'from' | 'replyTo'> & { readonly subject: string; readonly html: string };
   /** Sends an email with sample data. Null: the service cannot send emails. */
-  readonly sendTest: ((to: string, parts: SenderParts) => Promise<EmailOutcome>) | null;
+  readonly sendTest: ((to: string, parts: SampleParts) => Promise<EmailOutcome>) | null;
 };
 
 /** The longest wait for the response of the mail server to a test email, in which a person waits for the page. */
@@ -40,14 +44,20 @@ type Setup = {
   readonly pagesUrl: string | null;
 };
 
-function sampleOf({ transport, pagesUrl }: Setup, kind: EmailKind, parts: SenderParts): Email {
+function sampleOf(
+  { transport, pagesUrl }: Setup,
+  kind: EmailKind,
+  { wallets, ...parts }: SampleParts,
+): Email {
   const { store, settings } = parts;
   const { currency, domain } = store;
   const sender = senderOf(parts, transport?.from ?? developmentSender);
+  const url = previewLink(null, { pagesUrl, domain });
   return sampleEmail(kind, sender, {
     currency,
     domain,
-    pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain }),
+    pageUrl: settings.pageUrl ?? url,
+    ...(url !== null && { wallets: { url, kinds: wallets } }),
   });
 }
 

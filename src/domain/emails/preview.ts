@@ -7,6 +7,7 @@ import type { Logo } from './logo.ts';
 import type { Transfer } from '../money/ledger.ts';
 import type { Location } from '../stores/location.ts';
 import type { Store } from '../stores/store.ts';
+import type { WalletKind } from '../wallets/wallet.ts';
 
 /** An email, and what its content is read from. */
 export type PreviewedEmail = {
@@ -21,6 +22,8 @@ export type PreviewedEmail = {
   readonly cardSentAt: number;
   /** The top-up that it is the receipt of; absent: none. */
   readonly toppedUp?: Transfer | undefined;
+  /** The wallets that the store has set up. */
+  readonly wallets: readonly WalletKind[];
   /** The location of the sale that it is the receipt of; absent: none. */
   readonly place?: Location | undefined;
 };

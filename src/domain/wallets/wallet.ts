@@ -2,7 +2,18 @@
 
 import type { Secret } from '../../platform/secret.ts';
 
-export type WalletKind = 'apple';
+/** The names of the texts of the buttons that add a card to a wallet. */
+export const addTexts = { apple: 'addToApple' } as const;
+
+export type WalletKind = keyof typeof addTexts;
+
+/** The page on which a recipient adds a card to wallets. */
+export type WalletLink = {
+  /** The URL of the page of the card. */
+  readonly url: string;
+  /** The wallets that the store has set up. */
+  readonly kinds: readonly WalletKind[];
+};
 
 /** The key and certificates that sign Apple's passes and its connections for pushes. */
 export type AppleCredential = {

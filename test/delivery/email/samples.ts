@@ -73,7 +73,7 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
         expiresOn,
         pageUrl,
         cardPage: null,
-        appleUrl: null,
+        wallets: null,
       };
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: 'Market Street', orderId: 1017 };
