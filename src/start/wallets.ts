@@ -52,7 +52,7 @@ export function walletToolsOf(
         serviceUrl: `${page}/wallet/apple`,
         token,
         store,
-        shop: settings.senderName ?? store.name,
+        shop: store.name,
         card,
         code,
         page,

@@ -7,6 +7,7 @@ import { goBack, openChromium, type Page } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
+import { accessibilityFaults, overflowFaults } from './page-checks.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -58,6 +59,75 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   await plain.page.select('#email_language', 'ja');
   await plain.page.click('button[formtarget="preview"]');
   await waitForPreview(plain.page, '<html lang="ja-');
+});
+
+/** The text of the document in the frame. */
+async function previewText(page: Page): Promise<string> {
+  const frame = await page.waitForFrame((each) => each.parentFrame() !== null);
+  return await frame.$eval('body', ({ innerText }) => innerText);
+}
+
+test('the previews of the shop follow the fields and a chosen logo, with the fonts of the pages', async () => {
+  for (const [width, colorScheme] of [
+    [390, 'dark'],
+    [1280, 'light'],
+  ] as const) {
+    await using service = await openStoreWithStaff();
+    const owner = await join(service, 'owner');
+    await using window = await chromium.window(service, {
+      as: owner,
+      colorScheme,
+      viewport: { width, height: 800 },
+    });
+    const { page } = window;
+    assert.equal(await window.open('/settings'), 200);
+    await waitForPreview(page, 'has a gift for you');
+    await page.$eval('#name', (field) => (field as HTMLInputElement).select());
+    await page.type('#name', 'Herbs & <i>more</i>');
+    await page.type('#phone', '+33 1 42');
+    await page.click('input[name="view"][value="page"]');
+    await waitForPreview(page, 'href="tel:+33142"');
+    await page.type('#color', '#6d2447');
+    await waitForPreview(page, 'brand-6d2447.css');
+    const frame = await page.waitForFrame((each) => each.url().endsWith('/settings/preview'));
+    const bar = await frame.$eval('.shopname bdi', (name) => getComputedStyle(name).fontFamily);
+    assert.match(bar, /^Fraunces/);
+    await frame.waitForFunction(() => document.fonts.check('1rem Fraunces'));
+    const { color, isWide } = await frame.$eval('.gift .ground rect', (ground) => ({
+      color: getComputedStyle(ground).fill,
+      isWide: document.documentElement.scrollWidth > innerWidth,
+    }));
+    assert.deepEqual({ color, isWide }, { color: 'rgb(109, 36, 71)', isWide: false });
+
+    // The logo that is chosen, which is not uploaded.
+    await chooseNoise(page, 20);
+    await page.$eval('#logo_file', (field) => field.dispatchEvent(new Event('change')));
+    await page.click('input[name="view"][value="receipt"]');
+    await waitForPreview(page, 'src="data:image/png;base64,');
+    assert.match(await previewText(page), /Herbs & <i>more<\/i>[^]*\+33 1 42/);
+    await page.click('input[name="view"][value="sheet"]');
+    await waitForPreview(page, 'class="sheet"');
+    assert.match(await previewText(page), /Herbs & <i>more<\/i> *\n\+33 1 42/);
+    assert.deepEqual(await overflowFaults(page), []);
+    assert.deepEqual(await accessibilityFaults(page), []);
+    // It is not a part of what is saved.
+    await page.click('#shop-settings .button.first');
+    await page.waitForSelector('.notice.good');
+    assert.equal(
+      await page.$eval('#name', (field) => (field as HTMLInputElement).value),
+      'Herbs & <i>more</i>',
+    );
+    assert.equal(await page.$('form[action$="/logo/remove"]'), null);
+  }
+
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await using plain = await chromium.window(service, { as: owner, javaScript: false });
+  assert.equal(await plain.open('/settings'), 200);
+  await plain.page.type('#hours', 'Mon 9–10');
+  await plain.page.click('input[name="view"][value="receipt"]');
+  await plain.page.click('button[formtarget="preview"]');
+  await waitForPreview(plain.page, 'Mon 9–10');
 });
 
 test('the preview of a new card follows its fields, and is hidden for a printed card', async () => {

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { readTableFile } from '../../src/service/batches/table-file.ts';
 import type { Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
-import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
+import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import type { TestResponse } from '../support/service.ts';
 
@@ -277,6 +277,13 @@ test('a sheet has the cards that can be printed, and no others', async () => {
   assert.match(first, /Cards 1 to 50 of 51 that can be printed/);
   const rest = await manager.get(`${at}/print?per=10&from=50`);
   assert.match(textOfPage(rest), /Cards 51 to 51 of 51 that can be printed/);
+  const reach = { phone: '+33 1 42', website: 'flowers.example', reply_to: 'hello@flowers.example' };
+  assert.equal((await sendForm(await shop.as('owner'), '/settings', reach)).status, 303);
+  for (const per of [1, 8, 10])
+    assert.match(
+      textOfPage(await manager.get(`${at}/print?per=${per}`)),
+      /\+33 1 42 · flowers\.example · hello@flowers\.example/,
+    );
   assert.equal(rest.text.split('class="label"').length - 1, 1);
   const eight = await manager.get(`${at}/print?per=8`);
   assert.equal(eight.text.split('class="labels eight"').length - 1, 6);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { openBrowser, type Browser } from '../support/browser.ts';
-import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
+import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import type { TestResponse } from '../support/service.ts';
 import { locationOf } from '../support/till.ts';
@@ -213,12 +213,16 @@ test('addresses that bounced are corrected or tried again, and views and redempt
   await until(async () => (await statesOf(shop)) === 'bounced,bounced,bounced,sent,sent,sent,sent');
   assert.match(textOfPage(await manager.get(`${at}/undelivered`)), /has an email that was not rejected/);
 
+  const identity = { phone: '+33 1 42', website: 'flowers.example' };
+  assert.equal((await sendForm(await shop.as('owner'), '/settings', identity)).status, 303);
   const letters = await manager.post(`${at}/letters.csv`);
   assert.match(letters.headers.get('content-disposition') ?? '', /letters-\d+\.csv/);
   const [head, line, end] = letters.text.split('\r\n');
-  assert.equal(head?.replace('\uFEFF', ''), 'Name,Email,From,Code,Amount,Valid until,Link,Message');
+  const columns = 'Name,Email,From,Code,Amount,Valid until,Link,Message,Shop,Contact of the shop';
+  assert.equal(head?.replace('\uFEFF', ''), columns);
   const [, name, code = ''] = /^('=1\+1),,,'?([A-Z\d ]{19}),€25\.00,,/.exec(line ?? '') ?? [];
   assert.equal(name, "'=1+1");
+  assert.match(line ?? '', /,Flowers,".?\+33 1 42\nflowers\.example"$/);
   assert.equal(end, '', 'cards that were emailed are not in the list');
 
   const visitor = openBrowser(shop.service);

@@ -192,3 +192,12 @@ test('the command line limits a person, who is signed out and listed', async () 
   assert.match(audit, /at all locations/);
   assert.match(audit, /at Market, Airport/);
 });
+
+test('a printed card names the location of its sale, the contact of the shop and the last valid day', async () => {
+  assert.equal((await sendForm(owner, '/settings', { phone: '+33 1 42' })).status, 303);
+  const fields = { amount: 'other', other: '15', how: 'print', expires: 'date', expires_on: '2031-12-31' };
+  const issued = await sendForm(limited, '/cards/new', fields);
+  const sheet = await limited.get(`${issued.headers.get('location') ?? ''}/print`);
+  assert.equal(sheet.status, 200, sheet.text);
+  assert.match(textOfPage(sheet), /Valid until 31 December 2031 .*Flowers · Harbour \+33 1 42/);
+});

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import en from '../../src/delivery/email/locales/en.json' with { type: 'json' };
 import { languages } from '../../src/delivery/email/language.ts';
+import { qrImage } from '../../src/delivery/email/qr.ts';
 import { emailKinds } from '../../src/domain/emails/email.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
@@ -383,7 +385,7 @@ test('the preview shows every kind of email in every language, saves nothing and
     const email = emailIn(shown);
     assert.ok(email.startsWith(`<!doctype html>\n<html lang="${language}`), language);
     assert.ok(!/<script|cid:/i.test(shown.text), `${language} ${kind}`);
-    assert.ok(email.includes('&lt;script&gt;alert(1)&lt;/script&gt;{amount}'), 'as text');
+    assert.ok(shown.text.includes('&lt;script&gt;alert(1)&lt;/script&gt;{amount}'), 'as text');
   }
   const { headers } = await owner.post(preview, form);
   const policy = headers.get('content-security-policy') ?? '';
@@ -398,6 +400,41 @@ test('the preview shows every kind of email in every language, saves nothing and
   assert.equal(rejected.status, 422);
   assert.match(textOfPage(rejected), /not up to date: Enter the two letters .* Enter the address of a page/);
   assert.equal((await manager.post(preview, form)).status, 403);
+  assert.equal(await shop.service.state(), before);
+});
+
+test('the previews of the shop have what is typed, run nothing and save nothing', async () => {
+  const manager = await shop.as('manager');
+  const before = await shop.service.state();
+  const name = '</title><script>alert(1)</script>';
+  const logo = Buffer.from(qrImage(new Secret('logo-of-a-preview'), null).png).toString('base64');
+  const form = { ...(await openForm('/settings')), ...identity, name, logo: '', logo_preview: logo };
+  for (const view of ['email', 'page', 'sheet', 'receipt']) {
+    const shown = await owner.post('/settings/preview', { ...form, view });
+    assert.equal(shown.status, 200, shown.text);
+    assert.ok(!/<script|cid:/i.test(shown.text), view);
+    for (const typed of ['&lt;script&gt;alert(1)', '+33 (0)1 42-00.00/00', 'So 10–13', 'flowers.example/agb'])
+      assert.ok(shown.text.includes(typed), `${view}: ${typed}`);
+    // A sheet names the shop in letters.
+    if (view !== 'sheet') assert.ok(shown.text.includes(`data:image/png;base64,${logo}`), view);
+    if (view === 'page' || view === 'sheet') assert.ok(shown.text.includes('/brand-7a1f3d.css"'), view);
+    const policy = shown.headers.get('content-security-policy') ?? '';
+    const own =
+      "sandbox allow-same-origin; default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+    if (view === 'email') assert.match(policy, /^sandbox; default-src 'none'/);
+    else assert.equal(policy, own);
+    const saved = await owner.get(`/settings/preview?view=${view}`);
+    assert.ok(saved.status === 200 && !saved.text.includes('alert(1)'), view);
+  }
+  const unknown = await owner.post('/settings/preview', { ...form, logo_preview: 'AAAA', view: 'x' });
+  assert.ok(unknown.status === 200 && !unknown.text.includes(logo), 'a file of another type is ignored');
+  const rejected = await owner.post('/settings/preview', { ...form, color: 'red', view: 'receipt' });
+  assert.equal(rejected.status, 422);
+  assert.equal((await manager.post('/settings/preview', form)).status, 403);
+  assert.equal(
+    (await owner.post('/settings/preview', { ...form, logo_preview: 'A'.repeat(300_000) })).status,
+    413,
+  );
   assert.equal(await shop.service.state(), before);
 });
 

@@ -50,33 +50,74 @@ async function isTooLong(file, sideMax) {
   return Math.max(width, height) > sideMax;
 }
 
+/**
+ * The file that is sent: the chosen one, if it is accepted, or a smaller one; null: it is not an image.
+ * @param {File} file @param {{ readonly bytes: number, readonly side: number }} max @returns {Promise<File | null>}
+ */
+async function accepted(file, max) {
+  try {
+    const isKept =
+      file.size <= max.bytes &&
+      ['image/png', 'image/jpeg'].includes(file.type) &&
+      !(await isTooLong(file, max.side));
+    return isKept ? file : await smaller(file, max.bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {File} file @returns {Promise<string>} its bytes as base64 digits */
+async function base64Of(file) {
+  const reader = new FileReader();
+  const { promise, resolve, reject } = Promise.withResolvers();
+  reader.addEventListener('load', resolve);
+  reader.addEventListener('error', reject);
+  reader.readAsDataURL(file);
+  await promise;
+  return typeof reader.result === 'string' ? reader.result.replace(/^[^,]*,/, '') : '';
+}
+
 for (const form of document.querySelectorAll('form[data-shrinks]')) {
   const field = form.querySelector('input[type="file"]');
   if (!(form instanceof HTMLFormElement) || !(field instanceof HTMLInputElement)) continue;
-  const { bytes = '0', side = '0' } = form.dataset;
+  const max = { bytes: Number(form.dataset['bytes']), side: Number(form.dataset['side']) };
   let isReady = false;
-  field.addEventListener('change', () => (isReady = false));
-  form.addEventListener('submit', (event) => {
+  /** @type {Promise<File | null> | undefined} */
+  let made;
+  const makeFile = () => {
     const file = field.files?.[0];
-    if (isReady || !file) return;
+    return (made ??= file ? accepted(file, max) : Promise.resolve(null));
+  };
+  field.addEventListener('change', () => {
+    isReady = false;
+    made = undefined;
+    void showPreview();
+  });
+  // The preview of the page shows the logo before it is uploaded.
+  const preview = document.querySelector('#logo_preview');
+  const showPreview = async () => {
+    if (!(preview instanceof HTMLInputElement)) return;
+    const own = makeFile();
+    const file = await own;
+    const digits = file ? await base64Of(file).catch(() => '') : '';
+    // Another file can be chosen since.
+    if (own !== made) return;
+    preview.value = digits;
+    preview.dispatchEvent(new Event('change'));
+  };
+  form.addEventListener('submit', (event) => {
+    const chosen = field.files?.[0];
+    if (isReady || !chosen) return;
     event.preventDefault();
-    const shrink = async () => {
-      const isKept =
-        file.size <= Number(bytes) &&
-        ['image/png', 'image/jpeg'].includes(file.type) &&
-        !(await isTooLong(file, Number(side)));
-      const made = isKept ? null : await smaller(file, Number(bytes));
-      if (!made) return;
-      const files = new DataTransfer();
-      files.items.add(made);
-      field.files = files.files;
-    };
     // A file that is not an image: the page says so.
-    void shrink()
-      .catch(() => undefined)
-      .then(() => {
-        isReady = true;
-        form.requestSubmit();
-      });
+    void makeFile().then((file) => {
+      if (file && file !== chosen) {
+        const files = new DataTransfer();
+        files.items.add(file);
+        field.files = files.files;
+      }
+      isReady = true;
+      form.requestSubmit();
+    });
   });
 }

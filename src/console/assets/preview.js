@@ -1,4 +1,4 @@
-/** The preview of an email follows the fields. Without this script, a button updates it. */
+/** A preview follows the fields. Without this script, a button updates it. */
 
 const delayMs = 500;
 
@@ -35,6 +35,12 @@ if (form instanceof HTMLFormElement && button instanceof HTMLButtonElement) {
     }, delayMs);
   };
   if (form.dataset['previews'] === 'now') update();
+  // A logo that is chosen (`logo.js`) is sent for the preview only.
+  const logo = document.querySelector('#logo_preview');
+  if (logo instanceof HTMLInputElement) {
+    form.addEventListener('submit', ({ submitter }) => (logo.disabled = submitter !== button));
+    logo.addEventListener('change', update);
+  }
   // The kind of email is outside of the form, and belongs to it.
   document.addEventListener('input', ({ target }) => {
     const isField =

@@ -13,6 +13,7 @@ import {
   showBatch,
 } from '../../service/batches/batch-lists.ts';
 import { letterList } from './letters.ts';
+import { findSalePlaces } from '../../service/cards/sale-place.ts';
 import { recordCodesRead } from '../../service/staff-actions/batch.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { type batchTexts, lineErrorText } from './form.ts';
@@ -179,12 +180,21 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
     { store: page.store, key: batchKeyOf(batch) },
     { from, limit },
   );
+  const places = await page.read(() =>
+    findSalePlaces(
+      page.store.id,
+      cards.map(({ card }) => card.id),
+    ),
+  );
   const format = new Intl.NumberFormat(page.language);
   const [first, last] = [format.format(from + 1), format.format(from + cards.length)];
   return await sheetsPage(page, {
     path: `/cards/batches/${batch.id}`,
     place,
-    cards: cards.map(({ card, code }) => ({ card, code, amount: card.initialValue, design: card.design })),
+    cards: cards.map(({ card, code }) => {
+      const at = places.get(card.id);
+      return { card, code, amount: card.initialValue, design: card.design, at };
+    }),
     hint:
       cards.length === 0
         ? text.none

@@ -3,22 +3,21 @@
 import { designOf } from '../../domain/cards/design.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { lastCharactersOf, parseCode } from '../../domain/cards/code.ts';
-import { localeIn } from '../../domain/stores/region.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { retrieve } from '../../service/cards/card.ts';
+import { findSalePlaces } from '../../service/cards/sale-place.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import { endingOf, pathOfCard } from './change-form.ts';
 import { cardPageOf } from './recipient-page.ts';
-import { cardSheet } from './sheet.ts';
+import { cardSheet, sheetLookOf } from './sheet.ts';
 import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
 import { drawingOf, giftDrawing } from '../kit/gift.ts';
 import { keepsEmails } from '../emails/texts.ts';
 import { dayText, figure } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
 import { documentOf } from '../kit/page.ts';
-import { identityOf } from '../kit/identity.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { get, type Page } from '../kit/page-context.ts';
@@ -135,18 +134,19 @@ async function printPage(page: Page): Promise<ConsoleResponse> {
   if (!found) return overPage(page);
   const text = page.text.issue;
   const { card, code, shown } = found;
-  const settings = await page.read(() => readEmailSettings(page.store.id));
-  const brand = page.services.brandOf(settings.colour);
+  const [settings, places] = await Promise.all([
+    page.read(() => readEmailSettings(page.store.id)),
+    page.read(() => findSalePlaces(page.store.id, [card.id])),
+  ]);
+  const look = sheetLookOf(page.services, page.store, settings);
+  const { brand } = look;
   const sheet = cardSheet({
+    ...look,
     card,
     code,
     amount: shown.done === 'issued' ? card.initialValue : card.balance,
-    shop: page.store.name,
-    brand,
     drawing: drawingOf(page.services.frame, designOf(card.design, settings.design)),
-    page: cardPageOf(page.services, page.store, settings),
-    identity: identityOf(settings),
-    language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
+    at: places.get(card.id),
     fold: text.fold,
   });
   const key = page.param('key');

@@ -1,18 +1,21 @@
 /** A card on paper: an A4 sheet that folds to a card, in the language of the people who get it. */
 
 import type { Card } from '../../domain/cards/card.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
 import { shownLink } from '../../domain/stores/identity.ts';
 import type { Location } from '../../domain/stores/location.ts';
+import { localeIn } from '../../domain/stores/region.ts';
+import type { Store } from '../../domain/stores/store.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Brand } from '../kit/brand.ts';
-import type { CardPageLinks } from './recipient-page.ts';
+import { cardPageOf, type CardPageLinks } from './recipient-page.ts';
 import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
 import { giftDrawing, type Drawing } from '../kit/gift.ts';
 import { dayText, figure } from '../kit/format.ts';
-import { dotted, placeLines, type ShownIdentity } from '../kit/identity.ts';
-import type { CustomerLanguage } from '../kit/route.ts';
+import { dotted, identityOf, placeLines, type ShownIdentity } from '../kit/identity.ts';
+import type { ConsoleServices, CustomerLanguage } from '../kit/route.ts';
 
 /** Longer messages are cut, so that the card fits on its half of the sheet. */
 const printedLengthMax = 700;
@@ -27,6 +30,24 @@ function printedMessage(message: string): Markup {
   const size = cut.length > 160 || lines.split('\n').length > 5 ? 'small' : '';
   const smallest = cut.length > 380 || lines.split('\n').length > 9 ? 'tiny' : size;
   return markup`<blockquote class="${smallest}" dir="auto">${cut}${isCut ? '…' : ''}</blockquote>`;
+}
+
+/** The parts that the sheets of a store have in common. */
+export type SheetLook = Pick<Sheet, 'shop' | 'brand' | 'page' | 'identity' | 'language'>;
+
+/** @param settings of the store, which can be unsaved ones. */
+export function sheetLookOf(
+  services: Pick<ConsoleServices, 'brandOf' | 'customerLanguage' | 'pagesUrl'>,
+  store: Store,
+  settings: EmailSettings,
+): SheetLook {
+  return {
+    shop: store.name,
+    brand: services.brandOf(settings.colour),
+    page: cardPageOf(services, store, settings),
+    identity: identityOf(settings),
+    language: services.customerLanguage(localeIn(settings.locale, store)),
+  };
 }
 
 export type Sheet = {
@@ -49,16 +70,20 @@ export type Sheet = {
   readonly isOnlyPrinted?: boolean;
 };
 
-/** The shop on paper, where nothing can be tapped: few lines, because the half of a sheet has little room. */
+/** The ways to reach the shop on paper, where nothing can be tapped. */
+export function reachedOnPaper({ phone, website, contact }: ShownIdentity): readonly string[] {
+  return [phone, website === null ? null : shownLink(website), contact].filter((part) => part !== null);
+}
+
+/** The shop on paper: few lines, because the half of a sheet has little room. */
 function shopOnPaper({
   shop,
-  identity: { phone, website, contact, hours, terms },
+  identity,
   at,
   texts,
 }: Pick<Sheet, 'shop' | 'identity' | 'at'> & { readonly texts: CustomerLanguage['texts'] }): Markup {
-  const reached = [phone, website === null ? null : shownLink(website), contact].filter(
-    (part) => part !== null,
-  );
+  const { hours, terms } = identity;
+  const reached = reachedOnPaper(identity);
   const lines = [
     dotted([shop, ...(at ? placeLines(at) : [])]),
     ...(reached.length > 0 ? [dotted(reached)] : []),

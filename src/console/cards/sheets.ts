@@ -2,15 +2,12 @@
 
 import type { Card } from '../../domain/cards/card.ts';
 import { designOf } from '../../domain/cards/design.ts';
-import { localeIn } from '../../domain/stores/region.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import { cardLabel } from './label.ts';
-import { cardPageOf } from './recipient-page.ts';
-import { cardSheet, type Sheet } from './sheet.ts';
+import { cardSheet, sheetLookOf, type Sheet } from './sheet.ts';
 import { drawingOf } from '../kit/gift.ts';
 import { documentOf } from '../kit/page.ts';
-import { identityOf } from '../kit/identity.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { catalogue } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -37,7 +34,7 @@ type Sheets = {
   /** The path of the cards' own page, without the base path. */
   readonly path: string;
   readonly place: SheetPlace;
-  readonly cards: readonly (Pick<Sheet, 'card' | 'code' | 'amount'> & Pick<Card, 'design'>)[];
+  readonly cards: readonly (Pick<Sheet, 'card' | 'code' | 'amount' | 'at'> & Pick<Card, 'design'>)[];
   /** The hint on the page. */
   readonly hint: string;
   /** The start of the neighboring pages; null: there is none. */
@@ -53,15 +50,9 @@ export async function sheetsPage(
   const { print: text } = catalogue[page.language].batches;
   const { layout } = place;
   const settings = await page.read(() => readEmailSettings(page.store.id));
-  const brand = page.services.brandOf(settings.colour);
-  const common = {
-    shop: page.store.name,
-    brand,
-    page: cardPageOf(page.services, page.store, settings),
-    identity: identityOf(settings),
-    language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
-    fold: text.fold,
-  };
+  const look = sheetLookOf(page.services, page.store, settings);
+  const { brand } = look;
+  const common = { ...look, fold: text.fold };
   const sheets = cards.map(({ design, ...card }) => {
     const drawing = drawingOf(page.services.frame, designOf(design, settings.design));
     const sheet = { ...card, ...common, drawing };

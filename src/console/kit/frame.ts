@@ -7,6 +7,8 @@ export type PageFrame = {
   readonly assetUrl: (name: string) => string;
   /** Whether every page has the banner of a sandbox. */
   readonly isSandbox: boolean;
+  /** Whether the pages are previews in a frame, which have no scripts. Default: false. */
+  readonly isPreview?: boolean;
   /** When the backup was made that restored a store, in ms, until an owner confirms it; undefined: it was not restored. */
   readonly restoredFrom: (storeId: number) => number | undefined;
 };

@@ -66,5 +66,6 @@ export function shopLogo(
   if (!logo) return undefined;
   const scale = Math.min(1, shownMax.width / logo.width, shownMax.height / logo.height);
   const side = (pixels: number): number => Math.max(1, Math.round(pixels * scale));
-  return markup`<img class="shop-logo" src="${basePath}${recipientPath(domain)}/logo?v=${String(logo.version)}" width="${side(logo.width)}" height="${side(logo.height)}" alt="">`;
+  const source = logo.source ?? `${basePath}${recipientPath(domain)}/logo?v=${String(logo.version)}`;
+  return markup`<img class="shop-logo" src="${source}" width="${side(logo.width)}" height="${side(logo.height)}" alt="">`;
 }

@@ -64,7 +64,7 @@ export function documentOf(
 
 /** A document in any language. */
 export function htmlDocument(
-  { frame: { assetUrl, isSandbox } }: Framed,
+  { frame: { assetUrl, isSandbox, isPreview = false } }: Framed,
   {
     title,
     body,
@@ -86,7 +86,7 @@ export function htmlDocument(
 ): Markup {
   const dir = direction && markup` dir="${direction}"`;
   const blocking = waitsForScripts ? markup` blocking="render"` : undefined;
-  const modules = ['console.js', ...scripts].map(
+  const modules = (isPreview ? [] : ['console.js', ...scripts]).map(
     (name) => markup`<script type="module" src="${assetUrl(name)}"${blocking}></script>
 `,
   );

@@ -120,6 +120,7 @@ export type CustomerLanguage = {
       | 'messageLabel'
       | 'senderLabel'
       | 'qrAlt'
+      | 'sampleMessage'
       | 'addToApple',
       string
     >
@@ -313,13 +314,15 @@ export type ConsoleResponse =
   /** For a script of a page. */
   | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
   | FileResponse
-  /** A document for a frame of a page, which is sandboxed: an email. */
+  /** An email for a frame of a page, which is sandboxed. */
   | {
       readonly status: 200 | 422;
       readonly framed: string;
       /** The origin of its images, in addition to those inside of it; null: none. */
       readonly imageOrigin: string | null;
     }
+  /** A page for a frame of another one: it has the files of all pages, and no scripts. */
+  | { readonly status: 200; readonly framedPage: Markup }
   /** An image of a page, which a browser keeps: another one has another URL. */
   | { readonly status: 200; readonly image: Pick<Logo, 'type' | 'content'> }
   /** Server-sent events. */

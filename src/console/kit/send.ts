@@ -26,6 +26,10 @@ function framedPolicy(imageOrigin: string | null): string {
   return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
 }
 
+/** For a page in a frame: its style sheets, fonts and pictures have the origin of the service. */
+const framedPagePolicy =
+  "sandbox allow-same-origin; default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+
 export const pageHeaders = {
   'content-security-policy': policy,
   'referrer-policy': 'no-referrer',
@@ -54,11 +58,15 @@ export async function send(
   route: RouteNeeds = {},
 ): Promise<FastifyReply> {
   reply.headers({ ...pageHeaders, ...policyHeaders(route) }).code(response.status);
-  if ('framed' in response) {
-    reply.header('content-security-policy', framedPolicy(response.imageOrigin));
+  if ('framed' in response || 'framedPage' in response) {
+    const [shown, own] =
+      'framed' in response
+        ? [response.framed, framedPolicy(response.imageOrigin)]
+        : [String(response.framedPage), framedPagePolicy];
+    reply.header('content-security-policy', own);
     // A browser does not open a sandboxed document in a group of windows of its own.
     reply.header('cross-origin-opener-policy', 'unsafe-none');
-    return reply.type('text/html; charset=utf-8').send(response.framed);
+    return reply.type('text/html; charset=utf-8').send(shown);
   }
   if ('image' in response) {
     const { type, content } = response.image;

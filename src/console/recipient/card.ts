@@ -108,12 +108,13 @@ function codePanel(
 
 /** The code on the whole screen, with the barcode for scanners that read no QR codes. */
 function fullScreen(
+  { frame: { isPreview = false } }: Pick<ConsoleServices, 'frame'>,
   { shop, language: { locale, texts, shared }, cardPage }: RecipientPlace,
   { card, code }: ShownCard,
 ): Markup {
   const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
   const left = amountText(unheldOf(card), locale);
-  return markup`<div class="full" id="full" popover role="dialog" aria-label="${shared.codeLabel}"><p class="shopname"><bdi>${shop}</bdi></p><div class="code-block">${qr}${barcodeSvg(code)}<p class="codeline" dir="ltr">${groupedCode(code)}</p><p><strong>${isolated(left)}</strong> ${texts.available}</p></div><button class="button" type="button" popovertarget="full" popovertargetaction="hide" autofocus>${texts.close}</button></div>
+  return markup`<div class="full" id="full" popover role="dialog" aria-label="${shared.codeLabel}"><p class="shopname"><bdi>${shop}</bdi></p><div class="code-block">${qr}${barcodeSvg(code)}<p class="codeline" dir="ltr">${groupedCode(code)}</p><p><strong>${isolated(left)}</strong> ${texts.available}</p></div><button class="button" type="button" popovertarget="full" popovertargetaction="hide"${isPreview ? undefined : markup` autofocus`}>${texts.close}</button></div>
 `;
 }
 
@@ -202,7 +203,7 @@ export function recipientCardPage(
   const content = markup`<h1 class="sr">${shared.cardTitle}</h1>${codePanel(place, shown)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-image hidden>${icons.save}<span>${texts.save}</span></button><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
 ${walletButtons(place, shown)}<p class="small soft">${shared.codeHint} ${texts.private}</p></section>
 ${gift(services, place, card)}<div class="grid">${history(place, shown)}${another(place)}</div>
-${fullScreen(place, shown)}`;
+${fullScreen(services, place, shown)}`;
   const sheet = cardSheet({
     card,
     code: shown.code,

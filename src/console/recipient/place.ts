@@ -8,7 +8,7 @@ import type { Secret } from '../../platform/secret.ts';
 import { parseDomain, type Store } from '../../domain/stores/store.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { findRecipientPage } from '../../service/cards/recipient-lookup.ts';
+import { findRecipientPage, type RecipientPage } from '../../service/cards/recipient-lookup.ts';
 import type { Brand } from '../kit/brand.ts';
 import { cardPageOf, type CardPageLinks } from '../cards/recipient-page.ts';
 import { hidden } from '../kit/form.ts';
@@ -63,25 +63,35 @@ export function domainOf({ params }: Pick<ConsoleRequest, 'params'>): string | n
 
 /** @throws Fault `not-found` if there is no page at the path. */
 export async function placeOf(services: ConsoleServices, request: ConsoleRequest): Promise<RecipientPlace> {
-  const { ctx, storage, developmentMode, frame, brandOf, lookups } = services;
+  const { ctx, storage, developmentMode, frame, lookups } = services;
   const domain = domainOf(request);
   const showsDemonstration = developmentMode && request.isLocal;
   const found = await storage.read(() =>
     findRecipientPage(ctx, domain, { showsDemonstration, perHour: lookups.perHour }),
   );
   if (!found) throw new Fault('not-found');
-  const { store, settings, logo, asksAddress } = found;
-  const chosen = chosenTag(request.query);
-  const page = `${frame.basePath}${recipientPath(domain)}`;
+  return placeWith(services, found, {
+    page: `${frame.basePath}${recipientPath(domain)}`,
+    acceptLanguage: request.acceptLanguage,
+    chosen: chosenTag(request.query),
+  });
+}
+
+/** The place of a store with settings, which can be unsaved ones. */
+export function placeWith(
+  services: Pick<ConsoleServices, 'brandOf' | 'customerLanguage' | 'pagesUrl'>,
+  { store, settings, logo, asksAddress }: RecipientPage,
+  {
+    page,
+    acceptLanguage,
+    chosen,
+  }: { readonly page: string; readonly acceptLanguage: string; readonly chosen: string | undefined },
+): RecipientPlace {
+  const { brandOf } = services;
   return {
     store,
-    shop: settings.senderName ?? store.name,
-    language: recipientLanguageOf(
-      services,
-      request.acceptLanguage,
-      { emailLocale: settings.locale, store },
-      chosen,
-    ),
+    shop: store.name,
+    language: recipientLanguageOf(services, acceptLanguage, { emailLocale: settings.locale, store }, chosen),
     brand: brandOf(settings.colour),
     design: settings.design,
     path: chosen === undefined ? page : inLanguage(page, chosen),

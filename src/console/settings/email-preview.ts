@@ -1,6 +1,7 @@
 /** The preview of an email with sample data in a frame of the settings, which can be unsaved. */
 
 import { emailKinds, type EmailKind, type EmailSettings } from '../../domain/emails/email.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
 import type { EmailText } from '../../domain/emails/wording.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findLogo } from '../../service/stores/settings.ts';
@@ -16,17 +17,43 @@ export function kindOf(text: string): EmailKind {
 }
 
 /**
- * The frame with the preview of an email. `preview.js` updates it while a person types.
+ * The frame with a preview. `preview.js` updates it while a person types.
  * @param form the id of the form whose fields the preview shows. @param path of the preview, which accepts the form.
+ * @param choice of what it shows, whose fields belong to the form.
  */
 export function previewPanel(
-  { frame }: ConsoleServices,
+  { frame }: Pick<ConsoleServices, 'frame'>,
   language: PageLanguage,
   {
     form,
     path,
     query = '',
+    title,
+    choice,
+  }: {
+    readonly form: string;
+    readonly path: string;
+    readonly query?: string;
+    readonly title: string;
+    readonly choice: Markup;
+  },
+): Markup {
+  const text = settingsTexts[language];
+  // Pages in the frame need the origin of their style sheets. The policy of each document decides the rest of its sandbox.
+  return markup`<aside class="stack sticky" aria-label="${title}">
+<div class="row apart of-preview"><div>${choice}</div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
+<div class="phone"><iframe name="preview" title="${title}" src="${frame.basePath}${path}${query}" sandbox="allow-same-origin"></iframe></div>
+<p class="hint">${text.previewHint}</p></aside>`;
+}
+
+/** The frame with the preview of an email, and the choice of its kind. */
+export function emailPreviewPanel(
+  services: Pick<ConsoleServices, 'frame'>,
+  language: PageLanguage,
+  {
+    form,
     kind: shown,
+    ...panel
   }: { readonly form: string; readonly path: string; readonly query?: string; readonly kind?: EmailKind },
 ): Markup {
   const text = settingsTexts[language];
@@ -34,10 +61,8 @@ export function previewPanel(
     const selected = kind === shown ? markup` selected` : undefined;
     return markup`<option value="${kind}"${selected}>${text.kinds[kind]}</option>`;
   });
-  return markup`<aside class="stack sticky" aria-label="${text.preview}">
-<div class="row apart of-preview"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select></div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
-<div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${path}${query}" sandbox></iframe></div>
-<p class="hint">${text.previewHint}</p></aside>`;
+  const choice = markup`<label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select>`;
+  return previewPanel(services, language, { ...panel, form, title: text.preview, choice });
 }
 
 /** The style of the preview's head, which the style sheet of the pages does not reach. */
@@ -51,10 +76,17 @@ export async function previewOf(
     kind,
     settings,
     texts,
-  }: { readonly kind: EmailKind; readonly settings: EmailSettings; readonly texts: readonly EmailText[] },
+    logo: unsaved,
+  }: {
+    readonly kind: EmailKind;
+    readonly settings: EmailSettings;
+    readonly texts: readonly EmailText[];
+    /** A logo that is not saved; absent: the saved one. */
+    readonly logo?: Logo | null;
+  },
 ): Promise<ConsoleResponse> {
   const text = page.text.settings;
-  const logo = await page.read(() => findLogo(page.store.id));
+  const logo = unsaved === undefined ? await page.read(() => findLogo(page.store.id)) : unsaved;
   const { from, replyTo, subject, html } = page.services.emailTools.preview(kind, {
     store: page.store,
     settings,

@@ -8,7 +8,7 @@ import { parseStoreName } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findLogo } from '../../service/stores/settings.ts';
 import { reserveTestEmail } from '../../service/emails/test-email.ts';
-import { kindOf, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
+import { kindOf, previewOf, emailPreviewPanel, rejectedPreview } from './email-preview.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField, select } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
@@ -187,7 +187,7 @@ ${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint
 <div class="row"><button class="button first">${text.save}</button></div></form>
 ${serverPanel(page.services, page.language)}
 ${testPanel(page)}</div>
-${previewPanel(page.services, page.language, { form: 'email-settings', path: previewPath })}</div>`;
+${emailPreviewPanel(page.services, page.language, { form: 'email-settings', path: previewPath })}</div>`;
   const shown = pageOfSettings(page, {
     area: 'emails',
     form,

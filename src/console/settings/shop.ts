@@ -19,7 +19,7 @@ import { get, post, type Page } from '../kit/page-context.ts';
 import { typedFields } from '../kit/request.ts';
 import type { ConsoleServices, PageResponse, StaffRoute } from '../kit/route.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
-import { previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
+import { rejectedPreview } from './email-preview.ts';
 import { legibilityLine, legibilityOf, legibilityPath, withHash } from './legibility.ts';
 import { logoFormBytesMax, logoPanel, logoPath, logoTooLarge, removeLogo, submitLogo } from './logo.ts';
 import {
@@ -34,6 +34,7 @@ import {
   type ShownForm,
 } from './page.ts';
 import { backupsPath } from './recovery-sheet.ts';
+import { previewBytesMax, shopPreview, shopPreviewPanel } from './shop-preview.ts';
 import { versionsPath } from './versions.ts';
 import { walletsPath } from './wallets.ts';
 
@@ -155,7 +156,7 @@ ${textArea(field('hours', text.hours, text.hoursHint))}</section>
 <div class="row"><button class="button first">${text.save}</button></div></form>
 ${logoPanel(page, { logo, error: logoError })}
 ${furtherPages(page)}</div>
-${previewPanel(page.services, page.language, { form: 'shop-settings', path: previewPath })}</div>`;
+${shopPreviewPanel(page, { form: 'shop-settings', path: previewPath })}</div>`;
   const shown = pageOfSettings(page, { area: 'shop', form, body, scripts: ['preview.js', 'logo.js'] });
   return logoError === undefined ? shown : { ...shown, status: 422 };
 }
@@ -189,17 +190,23 @@ export const shopSettingsRoutes: readonly StaffRoute[] = [
     { hasFrame: true },
   ),
   get(previewPath, 'changeSettings', async (page) => {
-    const { emails: settings, texts } = await readSettings(page);
-    return await previewOf(page, { kind: 'gift_card', settings, texts });
+    const { store, emails: settings, texts } = await readSettings(page);
+    return await shopPreview(page, { name: store.name, settings, texts });
   }),
-  post(previewPath, 'changeSettings', async (page) => {
-    const present = await readSettings(page);
-    const values = typedFields(page.request, fields, valuesOf(present));
-    const read = readIdentity(values, page.services, page.language);
-    if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
-    const { texts, emails } = present;
-    return await previewOf(page, { kind: 'gift_card', settings: { ...emails, ...read.identity }, texts });
-  }),
+  post(
+    previewPath,
+    'changeSettings',
+    async (page) => {
+      const present = await readSettings(page);
+      const values = typedFields(page.request, fields, valuesOf(present));
+      const read = readIdentity(values, page.services, page.language);
+      if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
+      const { texts, emails } = present;
+      const settings = { ...emails, ...read.identity };
+      return await shopPreview(page, { name: read.name, settings, texts });
+    },
+    { formBytesMax: previewBytesMax },
+  ),
   get(legibilityPath, 'changeSettings', (page) => {
     const typed = (page.request.query.get('color') ?? '').trim();
     const found = legibilityOf(page.services.emailTools, typed, page.language);

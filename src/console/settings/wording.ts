@@ -14,7 +14,7 @@ import {
 } from '../../domain/emails/wording.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
 import { joinMarkup, markup, type Markup } from '../../platform/markup.ts';
-import { kindOf, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
+import { kindOf, previewOf, emailPreviewPanel, rejectedPreview } from './email-preview.ts';
 import { hidden, inputField, select, textArea } from '../kit/form.ts';
 import { typedFields } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, PageResponse, StaffRoute } from '../kit/route.ts';
@@ -171,7 +171,7 @@ function textsPage(page: Page, form: ShownForm<Field>, shown: Shown): PageRespon
   const body = markup`<div class="grid two"><div class="stack">${languagePanel(page.services, page.language, shown)}
 <form class="stack wording" id="${formId}" method="post" action="${page.basePath}${path}" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}${hidden('language', language)}
 ${panels}<div class="row"><button class="button first">${page.text.settings.save}</button></div></form></div>
-${previewPanel(page.services, page.language, { form: formId, path: previewPath, query, kind: open[0] ?? kind })}</div>`;
+${emailPreviewPanel(page.services, page.language, { form: formId, path: previewPath, query, kind: open[0] ?? kind })}</div>`;
   return pageOfSettings(page, { area: 'texts', form, body, scripts: ['preview.js'] });
 }
 

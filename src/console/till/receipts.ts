@@ -2,8 +2,8 @@
 
 import { isDisabled } from '../../domain/cards/card.ts';
 import { effectOf, type Transfer } from '../../domain/money/ledger.ts';
-import { markup } from '../../platform/markup.ts';
-import { findReceipt } from '../../service/books/till-day.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findReceipt, type Receipt } from '../../service/books/till-day.ts';
 import { actorName } from '../kit/actors.ts';
 import { cardTail, dayText, figure, timeElement } from '../kit/format.ts';
 import { identityOf } from '../kit/identity.ts';
@@ -31,11 +31,13 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
   }
 }
 
-async function receiptPage(page: Page): Promise<ConsoleResponse> {
+/** The receipt, as it is printed. */
+export function receiptArticle(
+  page: Page,
+  { transfer, card, tillName, actors, location, settings }: Omit<Receipt, 'tillId' | 'isRefundable'>,
+): Markup {
   const text = page.text.tillDay;
-  const receipt = await page.readById((id) => findReceipt(page.ctx, page.request.signedIn, id));
-  const { transfer, card, tillName, actors, location } = receipt;
-  const identity = identityOf(receipt.settings);
+  const identity = identityOf(settings);
   const place = { timeZone: location?.timeZone ?? page.store.timeZone };
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
@@ -46,12 +48,7 @@ async function receiptPage(page: Page): Promise<ConsoleResponse> {
   const shown = (money: typeof amount): string => page.amount(money);
   const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, page.language);
   const till = tillName === null ? '' : fillPlain(text.tillName, { name: tillName });
-  const refund =
-    receipt.isRefundable && !isDisabled(card)
-      ? markup`<a class="button" href="${page.basePath}/till/refund/entry/${number}">${text.refund}</a>`
-      : undefined;
-  const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${page.basePath}/till">${text.back}</a></p>
-<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}">${slipHead(page, { identity, location, heading: 'h1' })}
+  return markup`<article class="receipt" aria-label="${titleOfReceipt(page, transfer)}">${slipHead(page, { identity, location, heading: 'h1' })}
 <div class="center"><p>${title}</p><p>${figure(amount, page.language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
@@ -68,9 +65,25 @@ ${slipLines([
   ],
   [till, actorName(transfer.actor, actors, page.language)],
 ])}
-${slipFoot(page, identity)}<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
-  const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${page.store.name}`;
-  return { status: 200, body: documentOf(page.services, page.request, { title: documentTitle, body }) };
+${slipFoot(page, identity)}<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article>`;
+}
+
+function titleOfReceipt(page: Page, { id }: Pick<Transfer, 'id'>): string {
+  return fillPlain(page.text.tillDay.receiptTitle, { number: groupsOfFour(String(page.publicId(id))) });
+}
+
+async function receiptPage(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.tillDay;
+  const receipt = await page.readById((id) => findReceipt(page.ctx, page.request.signedIn, id));
+  const { transfer, card } = receipt;
+  const refund =
+    receipt.isRefundable && !isDisabled(card)
+      ? markup`<a class="button" href="${page.basePath}/till/refund/entry/${page.publicId(transfer.id)}">${text.refund}</a>`
+      : undefined;
+  const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${page.basePath}/till">${text.back}</a></p>
+${receiptArticle(page, receipt)}</main>`;
+  const title = `${titleOfReceipt(page, transfer)} · ${page.store.name}`;
+  return { status: 200, body: documentOf(page.services, page.request, { title, body }) };
 }
 
 export const tillReceiptRoutes: readonly StaffRoute[] = [get('/till/receipts/:id', 'useTill', receiptPage)];

@@ -1,8 +1,8 @@
 /** Emails with sample data, for previews. */
 
-import { currencyOf, type Currency } from '../../domain/money/currency.ts';
+import { sample, sampleAmount } from '../../domain/cards/sample-card.ts';
+import type { Currency } from '../../domain/money/currency.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';
-import type { Money } from '../../domain/money/money.ts';
 import type { WalletLink } from '../../domain/wallets/wallet.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { EmailContent } from './content.ts';
@@ -28,14 +28,11 @@ export type PreviewOptions = {
   readonly wallets?: WalletLink;
 };
 
-/** The date of every preview, so that equal previews have equal bytes. */
-const sampleDate = Date.UTC(2026, 0, 15, 9, 30);
-
 /** An email with sample data and the store's appearance. */
 export function sampleEmail(kind: EmailKind, sender: Sender, options: PreviewOptions): Email {
   return {
     messageId: `<preview.${kind}@${options.domain}>`,
-    date: sampleDate,
+    date: sample.at,
     from: { name: sender.name, address: sender.address },
     to: 'grace@example.com',
     replyTo: sender.replyTo,
@@ -69,21 +66,18 @@ function sampleContent(
   kind: EmailKind,
   { currency, domain, locale, pageUrl: linked, wallets }: PreviewOptions & { readonly locale: string },
 ): EmailContent {
-  const lastCharacters = 'vkhh';
-  const expiresOn = '2028-12-31';
+  const { lastCharacters, expiresOn, senderName, recipientName } = sample;
   const samplePage = `https://${domain}/gift-card`;
   const pageUrl = linked === undefined ? samplePage : linked;
   const unsubscribeUrl = linked === undefined ? `${samplePage}/unsubscribe` : null;
   const message = languageOf(locale).texts.sampleMessage;
   const recipient = 'grace@example.com';
-  const senderName = 'Ada';
-  const recipientName = 'Grace';
-  const value = units(currency, 50n);
-  const balance = units(currency, 15n);
+  const value = sampleAmount(currency, 50n);
+  const balance = sampleAmount(currency, 15n);
   const named = { recipientName, lastCharacters, expiresOn };
   switch (kind) {
     case 'gift_card': {
-      const code = new Secret('qyw7j8tjrj3pvkhh');
+      const code = new Secret(sample.code);
       const shown = { senderName, recipientName, amount: value, design: null, message, expiresOn, pageUrl };
       return { kind, code, ...shown, cardPage: null, wallets: wallets ?? null };
     }
@@ -92,7 +86,7 @@ function sampleContent(
       return { kind, ...named, ...order, amount: value, senderName, recipient, message };
     }
     case 'top_up': {
-      const added = { amount: value, balance: units(currency, 65n), addedOn: '2026-01-15' };
+      const added = { amount: value, balance: sampleAmount(currency, 65n), addedOn: '2026-01-15' };
       return { kind, ...named, ...added, place: null, orderId: 1018, pageUrl };
     }
     case 'expiry_reminder':
@@ -101,10 +95,4 @@ function sampleContent(
     case 'delivery_failed':
       return { kind, senderName, amount: value, lastCharacters, recipient };
   }
-}
-
-/** An amount in units; a hundred times as many in a currency without decimals, as a yen is worth about a cent. */
-function units(currency: Currency, count: bigint): Money {
-  const minorInUnit = currency.decimals === 0 ? 100n : 10n ** BigInt(currency.decimals);
-  return { minor: count * minorInUnit, currency: currencyOf(currency.code) };
 }

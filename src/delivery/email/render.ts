@@ -54,7 +54,7 @@ const qrSideMax = 180;
  */
 export function renderEmail(content: EmailContent, sender: Sender): RenderedEmail {
   const language = languageOf(sender.locale);
-  const storeName = cleanLine(sender.name);
+  const storeName = cleanLine(sender.shop);
   const store = isolate(storeName);
   const translate = translator(language, { store });
   const { locale } = language;

@@ -13,8 +13,10 @@ import { parseColour, type Colour } from './colour.ts';
 import { languageOf, localePartsOf } from './language.ts';
 
 export type Sender = {
-  /** The store's name, in the From header and in the email. */
+  /** The name in the From header. */
   readonly name: string;
+  /** The name of the shop, in the email. */
+  readonly shop: string;
   /** The address in the From header. */
   readonly address: string;
   /** The address for questions and replies; null: the sender's address. */
@@ -55,6 +57,7 @@ export function senderOf({ store, settings, texts, logo, place }: SenderParts, f
   const colour = parseColour(settings.colour);
   return {
     name: settings.senderName ?? store.name,
+    shop: store.name,
     address: settings.address ?? from,
     replyTo: settings.replyTo,
     website: settings.website,

@@ -41,7 +41,7 @@ export type EmailState = (typeof deliveryStates)[number];
 export type EmailSettings = Identity & {
   /** Whether the store sends emails. */
   readonly enabled: boolean;
-  /** Null: the store's name. */
+  /** The name in the From header, which some shops need to be another one; null: the store's name. */
   readonly senderName: string | null;
   /** The sender's address; null: the service's address. */
   readonly address: string | null;

@@ -12,6 +12,8 @@ export type Logo = {
 export type LogoMark = Pick<Logo, 'width' | 'height'> & {
   /** When it was uploaded (ms): another logo has another one. */
   readonly version: number;
+  /** The image itself as a `data:` URL, for a preview; absent: pages request it. */
+  readonly source?: string;
 };
 
 export const logoBytesMax = 100_000;

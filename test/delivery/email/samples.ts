@@ -19,6 +19,7 @@ export function money(minor: bigint, currency = 'EUR'): Money {
 export function senderWith(changes: Partial<Sender> = {}): Sender {
   return {
     name: 'Flowers',
+    shop: changes.name ?? 'Flowers',
     address: 'hello@flowers.example',
     replyTo: 'help@flowers.example',
     website: null,
