@@ -65,6 +65,31 @@ async function openTill(options: WindowOptions = {}): Promise<Window> {
   return window;
 }
 
+/** Counts the taps from now on, also on the next pages. Call it before the till is opened. */
+async function tapCounter(page: Page): Promise<() => Promise<number>> {
+  await page.evaluateOnNewDocument(() => {
+    const count = (): number => Number(sessionStorage.getItem('taps') ?? 0);
+    // The Enter of a scanner clicks a button as well, so clicks are not counted.
+    const add = ({ isTrusted }: Event): void => {
+      if (isTrusted) sessionStorage.setItem('taps', String(count() + 1));
+    };
+    addEventListener('pointerdown', add, { capture: true });
+  });
+  return async () => {
+    const taps = await page.evaluate(() => Number(sessionStorage.getItem('taps') ?? 0));
+    await page.evaluate(() => sessionStorage.removeItem('taps'));
+    return taps;
+  };
+}
+
+/** Redeems $12.50 of the card that the page shows. */
+async function redeemByTaps(page: Page): Promise<void> {
+  await goTo(page, '/till/card/');
+  for (const digit of '1250') await page.tap(`[data-digit="${digit}"]`);
+  await page.tap('#pay');
+  await goTo(page, '/till/redeemed/');
+}
+
 async function amountOf(page: Page): Promise<string> {
   return await page.$eval('#amount', (field) => (field as HTMLInputElement).value);
 }
@@ -105,6 +130,20 @@ test('scan, all, redeem: two taps, and a scan on the result finds the next card'
   await typeAsScanner(page, next.code);
   await goTo(page, '/till/card/');
   assert.match(await textOf(page), /\$11\.00/);
+});
+
+test('with a scanner, a card is redeemed with five taps for any amount', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await chromium.window(service, { viewport: phone, as: cashier });
+  const { page } = window;
+  const taps = await tapCounter(page);
+  assert.equal(await window.open('/till'), 200);
+  for (const balance of ['34.50', '22.00']) {
+    await typeAsScanner(page, card.code);
+    await redeemByTaps(page);
+    assert.equal(await card.balance(), balance);
+    assert.equal(await taps(), 5);
+  }
 });
 
 test('a printed card is scanned first, and activated with the keypad', async () => {
@@ -491,8 +530,15 @@ for (const page of [null, 'https://cards.flowers.example/b/flowers.example'])
     await window.page
       .browserContext()
       .setPermission(new URL(window.page.url()).origin, { permission: { name: 'camera' }, state: 'granted' });
+    // It starts by itself, so a redemption needs five taps for any amount, and the next card one.
+    const taps = await tapCounter(window.page);
     await window.open('/till');
-    await goTo(window.page, '/till/card/');
+    await redeemByTaps(window.page);
+    assert.equal(await taps(), 5);
+    await window.page.tap('.paybar a');
+    await redeemByTaps(window.page);
+    assert.equal(await taps(), 1 + 5);
+    assert.equal(await card.balance(), '22.00');
     rmSync(folder, { recursive: true });
   });
 
