@@ -12,7 +12,12 @@ const mmPerInch = 25.4;
 const dotsPerInch = 10 * mmPerInch;
 
 /** A rectangle on a page in mm, from its upper left corner. */
-type Box = { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number };
+export type Box = {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+};
 
 type Word = Box & { readonly text: string };
 
@@ -27,10 +32,11 @@ type PrintedSymbol = Box & { readonly format: string; readonly text: string };
 export type Paper = Disposable & {
   readonly pages: readonly PaperPage[];
   /**
-   * The QR codes and barcodes that a till's scanner reads on the lower half of a page.
-   * @param till the page of a till, which has the detector. @param number counts from 1.
+   * The QR codes and barcodes that a till's scanner reads on a page.
+   * @param till the page of a till, which has the detector. @param number counts from 1. @param part default: the lower
+   * half, with the code of a sheet.
    */
-  readonly scan: (till: Page, number: number) => Promise<readonly PrintedSymbol[]>;
+  readonly scan: (till: Page, number: number, part?: 'half' | 'page') => Promise<readonly PrintedSymbol[]>;
 };
 
 async function poppler(program: string, args: readonly string[]): Promise<string> {
@@ -70,15 +76,15 @@ export async function printed(page: Page): Promise<Paper> {
   );
   return {
     pages,
-    async scan(till, number) {
+    async scan(till, number, part = 'half') {
       const picture = join(folder, `page-${number}`);
       const { widthMm, heightMm } = pages[number - 1] ?? assert.fail(`page ${number}`);
-      const topMm = heightMm / 2;
+      const topMm = part === 'half' ? heightMm / 2 : 0;
       const [y, width, height] = [topMm, widthMm, heightMm - topMm].map((mm) => String(Math.round(10 * mm)));
       const only = ['-f', String(number), '-l', String(number), '-singlefile'];
-      const half = ['-x', '0', '-y', `${y}`, '-W', `${width}`, '-H', `${height}`];
+      const area = ['-x', '0', '-y', `${y}`, '-W', `${width}`, '-H', `${height}`];
       const format = ['-png', '-gray', '-r', String(dotsPerInch)];
-      await poppler('pdftoppm', [...format, ...only, ...half, file, picture]);
+      await poppler('pdftoppm', [...format, ...only, ...area, file, picture]);
       const symbols = await symbolsIn(till, readFileSync(`${picture}.png`).toString('base64'));
       return symbols.map(({ top, bottom, ...rest }) => ({
         ...rest,

@@ -6,7 +6,7 @@ import { openChromium, type Page } from '../support/chromium.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { checkSheet, printedCode } from './sheets.ts';
-import { printed } from './paper.ts';
+import { printed, type Box } from './paper.ts';
 
 /** Cards of a batch. The soak prints as many as a shop issues at once. */
 const batchCards = Number(process.env['PRINTED_CARDS'] ?? 2);
@@ -55,16 +55,24 @@ for (const [locale, amount, fold] of [
   });
 }
 
-test('the sheets of a batch are one page each, with the codes of its file', async () => {
-  const issue = { kind: 'equal', count: String(batchCards), value: '25' };
+/** Issues equal cards. @returns the path of the batch, and its codes in the order of its file. */
+async function issueBatch(
+  count: number,
+): Promise<{ readonly path: string; readonly codes: readonly string[] }> {
+  const issue = { kind: 'equal', count: String(count), value: '25' };
   const form = formOf(await manager.post('/cards/batches/new', issue), '/cards/batches/issue');
-  const sums = { expected_count: issue.count, expected_total: String(25 * batchCards) };
+  const sums = { expected_count: issue.count, expected_total: String(25 * count) };
   const issued = await manager.post('/cards/batches/issue', { ...form, ...sums });
   const path = issued.headers.get('location') ?? assert.fail(textOfPage(issued));
   await until(async () => textOfPage(await manager.get(path)).includes('until'), 60_000);
   const file = await manager.post(`${path}/codes.csv`);
   const codes = file.text.split('\r\n').slice(1, -1).map((line) => (line.split(',')[2] ?? '').toUpperCase()); // prettier-ignore
-  assert.equal(codes.length, batchCards);
+  assert.equal(codes.length, count);
+  return { path, codes };
+}
+
+test('the sheets of a batch are one page each, with the codes of its file', async () => {
+  const { path, codes } = await issueBatch(batchCards);
   await using till = await openTill();
   await using window = await chromium.window(shop.service, { as: manager });
   const found: (string | undefined)[] = [];
@@ -83,3 +91,33 @@ test('the sheets of a batch are one page each, with the codes of its file', asyn
   }
   assert.deepEqual(found, codes);
 });
+
+for (const [perPage, rowMm, topMm] of [
+  [8, 67.7, 13],
+  [10, 57, 5.9],
+] as const) {
+  test(`${perPage} labels are on a page, each with the QR code and the text of its card`, async () => {
+    const { path, codes } = await issueBatch(perPage + 1);
+    await using till = await openTill();
+    await using window = await chromium.window(shop.service, { as: manager });
+    assert.equal(await window.open(`${path}/print?per=${perPage}`), 200);
+    using paper = await printed(window.page);
+    assert.equal(paper.pages.length, 2);
+    const scanned = [await paper.scan(till.page, 1, 'page'), await paper.scan(till.page, 2, 'page')];
+    for (const [index, code] of codes.entries()) {
+      const number = Math.floor(index / perPage);
+      const place = index % perPage;
+      const [left, top] = [4.65 + (place % 2) * 101.6, topMm + Math.floor(place / 2) * rowMm];
+      const isInside = (box: Box): boolean =>
+        box.left > left && box.right < left + 99.1 && box.top > top && box.bottom < top + rowMm;
+      assert.deepEqual(
+        scanned[number]?.filter(isInside).map(({ format, text }) => [format, text]),
+        [['qr_code', code]],
+        `label ${index + 1}`,
+      );
+      const words = paper.pages[number]?.words.filter(isInside) ?? [];
+      const text = words.map((word) => word.text).join(' ');
+      assert.ok(text.includes(code.replace(/.{4}(?=.)/g, '$& ')) && text.includes('25'), text);
+    }
+  });
+}
