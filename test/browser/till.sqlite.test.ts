@@ -361,6 +361,27 @@ test('on a small phone, the button of every task is in the window, and nothing h
   assert.ok(!isCovered, 'the button does not cover the receipt number');
 });
 
+test('the chosen redemption of a long list is in view', async () => {
+  const card = await issue({ initial_value: '50.00' });
+  for (const amount of ['1.00', '2.00', '3.00', '4.00', '5.00'])
+    await redeem(cashier, await findCard(cashier, card.code), { amount });
+  await using window = await openTill();
+  const { page } = window;
+  await window.open(`/till/refund/card/${card.id}`);
+  const paths = await page.$$eval('.spent a', (links) =>
+    links.map((link) => link.getAttribute('href') ?? ''),
+  );
+  assert.equal(paths.length, 5);
+  for (const path of paths) {
+    assert.equal(await window.open(path), 200);
+    const isShown = await page.$eval('.spent [aria-current]', (link) => {
+      const [inner, outer] = [link, link.closest('.spent')].map((each) => each?.getBoundingClientRect());
+      return inner && outer && inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+    });
+    assert.ok(isShown, path);
+  }
+});
+
 test('taps at once after the page is shown are not lost', async () => {
   const card = await issue({ initial_value: '47.00' });
   await using window = await openTill();

@@ -339,3 +339,7 @@ if (menu instanceof HTMLDetailsElement) {
     menu.querySelector('summary')?.focus();
   });
 }
+
+/* The redemption that is refunded, in a list that is longer than its place. */
+
+document.querySelector('.spent [aria-current]')?.scrollIntoView({ block: 'nearest' });
