@@ -3,6 +3,8 @@
  * each has its own words for them.
  */
 
+import type { WalletKind } from './wallets/wallet.ts';
+
 /** `warning`: it fails soon. `error`: it fails now. */
 export type HealthLevel = 'warning' | 'error';
 
@@ -103,6 +105,7 @@ export type HealthFinding =
   /** A certificate that expires, or updates that are not accepted. */
   | {
       readonly about: 'wallet';
+      readonly kind: WalletKind;
       readonly level: HealthLevel;
       readonly expiresAt: number | null;
       /** Instant in ms; null: updates are accepted. */

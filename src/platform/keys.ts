@@ -42,6 +42,7 @@ export type Purpose =
   | 'backup-bucket'
   | 'wallet'
   | 'wallet-pass'
+  | 'wallet-object'
   | 'recovery-sheet'
   | 'batch'
   | 'batch-key'

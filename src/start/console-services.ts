@@ -12,6 +12,7 @@ import { languageOf, languages } from '../delivery/email/language.ts';
 import { serverToolsOf } from '../delivery/email/server-tools.ts';
 import type { EmailTransport } from '../delivery/email/transport.ts';
 import type { PreviewedEmail } from '../domain/emails/preview.ts';
+import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
 import { previewStored } from '../delivery/email/stored.ts';
 import { findInstallation } from '../platform/installation.ts';
 import { passwordsOf } from '../service/staff/password.ts';
@@ -33,6 +34,7 @@ type ConsoleParts = {
   readonly backups: Backups | null;
   readonly versions: VersionRuns;
   readonly notices: OwnerNotices;
+  readonly google: Google;
 } & Pick<
   Parameters<typeof addConsole>[1],
   | 'onCommit'
@@ -56,6 +58,7 @@ export function consoleServicesOf(
     backups,
     versions,
     notices,
+    google,
     ...parts
   }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
@@ -95,7 +98,7 @@ export function consoleServicesOf(
       return { ...emailParts(transport), canSend: true, condition };
     },
     pagesUrl,
-    wallets: walletToolsOf(config, { ctx, storage }),
+    wallets: walletToolsOf(config, { ctx, storage }, google),
     brandOf,
     lookups: {
       perHour: lookupFailuresPerHour,

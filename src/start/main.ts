@@ -9,6 +9,7 @@ import { localUseOf, machineRuleOf, type Config } from './config.ts';
 import { databaseConfigOf } from './database.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
+import { openGoogle, type Google } from '../delivery/wallets/google/wallet-objects.ts';
 import { startWallets } from '../delivery/wallets/wallets.ts';
 import { createServer } from '../http/server.ts';
 import { recordedRequests } from '../http/recorded-requests.ts';
@@ -30,7 +31,7 @@ import { consoleServicesOf } from './console-services.ts';
 import { backupRuns, type Backups } from './backups/backups.ts';
 import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
-import { sendNotice, setUpEmail, startEmails } from './email.ts';
+import { pagesUrlOf, sendNotice, setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
@@ -164,6 +165,7 @@ function partsOf(base: Base) {
       guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat),
     backups: backupsOf(base),
     versions: versionRuns({ config, database, logger }),
+    google: openGoogle(emailNetwork, () => ctx.wallClock.now()),
     notices: ownerNotices({
       database,
       send: async (notice) => await sendNotice(ctx, email, notice),
@@ -274,6 +276,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     backups: parts.backups,
     versions: parts.versions,
     notices: parts.notices,
+    google: parts.google,
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
@@ -308,12 +311,14 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
 type Workers = {
   readonly background: Background;
   readonly stopDeliveries: () => Promise<unknown>;
+  /** Its connections close last, because requests use them as well. */
+  readonly google: Google;
 };
 
 /** Starts the jobs, and the workers that send emails and webhooks. */
 function startWorkers(
   base: Base,
-  { shared, backups, versions, notices, mayUseLoopback, trustedUntil }: Parts,
+  { shared, backups, versions, notices, google, mayUseLoopback, trustedUntil }: Parts,
 ): Workers {
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
@@ -354,7 +359,15 @@ function startWorkers(
   });
   commits.add(() => webhooks.wake());
   // A sandbox offers no wallets.
-  const wallets = config.isSandbox ? null : startWallets({ ...database, network: base.emailNetwork, logger });
+  const wallets = config.isSandbox
+    ? null
+    : startWallets({
+        ...database,
+        network: base.emailNetwork,
+        google,
+        pagesUrl: pagesUrlOf(config),
+        logger,
+      });
   if (wallets) commits.add(() => wallets.wake());
   const clock = config.isSandbox
     ? startTestClock({ database, background, emails: emails ?? null, webhooks, logger })
@@ -362,6 +375,7 @@ function startWorkers(
   state.testClock = clock;
   return {
     background,
+    google,
     // The clock stops before the queues, which it waits for.
     stopDeliveries: async () => {
       const stopped = clock?.stop();
@@ -389,6 +403,7 @@ async function stop(
   clearTimeout(late);
   clearInterval(idle);
   await Promise.all([workers.background.stop(), delivered]);
+  workers.google[Symbol.dispose]();
   await database[Symbol.asyncDispose]();
   log.logger.info('stopped');
   await log.flush();

@@ -6,6 +6,9 @@ import { brandOf } from '../delivery/email/colour.ts';
 import { readAppleCertificate } from '../delivery/wallets/apple/certificate.ts';
 import { credentialText, readCredential } from '../delivery/wallets/apple/credential.ts';
 import { signedPass } from '../delivery/wallets/apple/package.ts';
+import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
+import { openGoogleCards } from '../delivery/wallets/google/cards.ts';
+import { googleCredentialText, readGoogleKey } from '../delivery/wallets/google/credential.ts';
 import { recipientPageUrl } from '../domain/emails/recipient-page.ts';
 import { applePass } from '../domain/wallets/apple-pass.ts';
 import { Secret } from '../platform/secret.ts';
@@ -24,17 +27,23 @@ const cachedStoresMax = 1_000;
 export function walletToolsOf(
   config: Config,
   { ctx, storage }: Pick<Database, 'ctx' | 'storage'>,
+  google: Google,
 ): WalletTools | null {
   const pagesUrl = pagesUrlOf(config);
   if (pagesUrl === null || !pagesUrl.startsWith('https://') || config.isSandbox) return null;
   const cache = storage.cache<readonly Wallet[]>({ entriesMax: cachedStoresMax });
+  const cards = openGoogleCards({ ctx, storage, google, pagesUrl });
   return {
     async of(storeId) {
       const key = String(storeId);
       return cache.find(key) ?? (await cache.read(key, () => listWallets(storeId))) ?? [];
     },
     readApple: async (files) => await readAppleCertificate(files, ctx.wallClock.now()),
-    credentialOf: (certificate) => new Secret(credentialText(certificate)),
+    appleCredential: (certificate) => new Secret(credentialText(certificate)),
+    readGoogle: readGoogleKey,
+    googleCredential: (key) => new Secret(googleCredentialText(key)),
+    googleLink: cards.linkOf,
+    testGoogle: cards.test,
     async applePass(store, { card, code, token }) {
       const found = await storage.read(() =>
         parallel(findWallet(store.id, 'apple'), findEmailSettings(store.id), findLogo(store.id)),

@@ -245,7 +245,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   email_logos: 'Settings of a store.',
   email_servers: 'Settings of a store.',
   wallets: 'Settings of a store.',
-  wallet_cards: 'A queue. Its cards must exist.',
+  wallet_cards: 'A queue, with the ids of objects at Google and sealed codes. Its cards must exist.',
   wallet_devices: 'Devices that receive pushes. Their cards must exist.',
   external_ids:
     'Its objects must exist. A lost id, or one with another digest, can be used again, as after a restore to a time before its use.',

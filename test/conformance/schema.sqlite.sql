@@ -1092,10 +1092,16 @@ CREATE TABLE wallet_cards (
   -- The attempts of this update, and the first one.
   attempts integer not null default 0 check (attempts >= 0),
   first_at integer,
+  -- The id of the card at Google.
+  object text,
+  -- The code that it had when it was added, sealed for the card; null: the object is ended, and then the row is removed.
+  code blob,
   primary key (store_id, card_id, kind),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   foreign key (store_id, kind) references wallets (store_id, kind) on delete cascade,
-  check (lease is null or next_at is not null)
+  check (lease is null or next_at is not null),
+  check ((kind = 'google') = (object is not null)),
+  check (kind = 'google' or code is null)
 ) strict, without rowid;
 
 CREATE TABLE wallet_devices (
@@ -1111,8 +1117,8 @@ CREATE TABLE wallet_devices (
 
 CREATE TABLE wallets (
   store_id integer not null references stores (id),
-  kind text not null check (kind = 'apple'),
-  -- The pass type id and the team of Apple.
+  kind text not null check (kind in ('apple', 'google')),
+  -- The pass type id and the team of Apple; the issuer id and the service account of Google.
   name text not null,
   holder text not null,
   -- Sealed, and bound to the store, kind, name and holder.

@@ -20,6 +20,7 @@ import {
   registerDevice,
   unregisterDevice,
 } from '../../src/service/wallets/apple.ts';
+import { findGoogleCard, findPlacement, placeObject } from '../../src/storage/wallets/google.ts';
 import { all, sql } from '../../src/storage/sql/sql.ts';
 import { findWallet, openCredential } from '../../src/storage/wallets/wallet.ts';
 import { personOf } from '../support/acting.ts';
@@ -254,6 +255,66 @@ export function testWallets(factory: StorageFactory): void {
     const owner = await personOf(opened, 'owner');
     await storage.write(() => confirmRestored(ctx, owner, { isSent: true }));
     await until(() => tried === 1);
+    await worker.stop();
+  });
+
+  test('the kinds of wallets of a card do not affect each other', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    const google = { ...wallet, kind: 'google', name: '3388', holder: 'wallet@example' } as const;
+    const owner = await personOf(opened, 'owner');
+    await setUp(opened);
+    await storage.write(() => setUpWallet(ctx, owner, google));
+    const { card, code, pass } = await cardOnPhone(opened);
+    const key = { storeId: store.id, cardId: card.id };
+    const placing = { issuerId: '3388', code };
+    const placement = await storage.read(() => findPlacement(ctx, key, placing));
+    assert.ok(placement);
+    const { object } = placement;
+    assert.deepEqual([placement.isPlaced, placement.earlier], [false, null]);
+    assert.equal(await storage.write(() => placeObject(ctx, key, { issuerId: '99', object, code })), false);
+    assert.equal(await storage.write(() => placeObject(ctx, key, { ...placing, object })), true);
+    assert.equal((await storage.read(() => findPlacement(ctx, key, placing)))?.isPlaced, true);
+    const found = await storage.read(() => findGoogleCard(ctx, key));
+    assert.deepEqual([found?.object, found?.code?.reveal()], [object, code.reveal()]);
+    // Both kinds have the same result, and only one has lost the card.
+    const kinds: string[] = [];
+    const worker = updates(opened, async ({ kind }) => {
+      kinds.push(kind);
+      return kind === 'google' && kinds.length > 2 ? { kind: 'removed' } : sent;
+    });
+    await until(async () => kinds.length === 2 && (await rows(opened)).every((at) => at === null));
+    await spend(opened, card);
+    await until(async () => (await rows(opened)).length === 1);
+    assert.deepEqual(kinds.toSorted(), ['apple', 'apple', 'google', 'google']);
+    await worker.stop();
+    await storage.write(() => placeObject(ctx, key, { ...placing, object }));
+    assert.equal(await storage.write(() => unregisterDevice(ctx, pass, 'phone')), true);
+    assert.equal((await rows(opened)).length, 1, 'without a device, the card is still at Google');
+    await storage.write(() => endWallet(ctx, owner, 'apple'));
+    assert.equal((await rows(opened)).length, 1);
+    await storage.write(() => endWallet(ctx, owner, 'google'));
+    assert.equal((await rows(opened)).length, 0);
+  });
+
+  test('a card that changes while Google says that it is gone is tried again', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    const owner = await personOf(opened, 'owner');
+    const google = { ...wallet, kind: 'google', name: '3388', holder: 'wallet@example' } as const;
+    await storage.write(() => setUpWallet(ctx, owner, google));
+    const { card, code } = await opened.issue();
+    const key = { storeId: store.id, cardId: card.id };
+    await storage.write(() => placeObject(ctx, key, { issuerId: '3388', object: '3388.a', code }));
+    let tried = 0;
+    const worker = updates(opened, async () => {
+      tried += 1;
+      // The card is added again at the same time.
+      if (tried === 1)
+        await storage.write(() => placeObject(ctx, key, { issuerId: '3388', object: '3388.a', code }));
+      return tried === 1 ? { kind: 'removed' } : sent;
+    });
+    await until(async () => tried === 2 && (await rows(opened))[0] === null);
     await worker.stop();
   });
 

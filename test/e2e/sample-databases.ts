@@ -270,9 +270,12 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
           ${bytes}, ${now}, ${now})`,
       sql`
         insert into wallets (store_id, kind, name, holder, credential, expires_at, set_at)
-        values (${store.id}, 'apple', 'pass.example.flowers', 'TEAM012345', ${bytes}, ${now}, ${now})`,
+        values (${store.id}, 'apple', 'pass.example.flowers', 'TEAM012345', ${bytes}, ${now}, ${now}),
+          (${store.id}, 'google', '3388', 'wallet@flowers.iam.gserviceaccount.com', ${bytes}, null, ${now})`,
       sql`
-        insert into wallet_cards (store_id, card_id, kind, changed_at) values (${store.id}, ${cardId}, 'apple', ${now})`,
+        insert into wallet_cards (store_id, card_id, kind, changed_at, object, code)
+        values (${store.id}, ${cardId}, 'apple', ${now}, null, null),
+          (${store.id}, ${cardId}, 'google', ${now}, '3388.object', ${bytes})`,
       sql`
         insert into wallet_devices (store_id, card_id, device, push_token, registered_at)
         values (${store.id}, ${cardId}, '0123abcd', '4567ef', ${now})`,

@@ -3,6 +3,7 @@
  * values. `piecesMissing` names what they did not send; for that, `given` has values that fit.
  */
 
+import { saveObject } from '../../src/storage/wallets/google.ts';
 import { recordWalletHealth } from '../../src/storage/wallets/wallet.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -68,6 +69,7 @@ function given(any: () => never): readonly (() => unknown)[] {
   const listed = { storeId, filter: any(), today: '2026-01-01', now: 1 };
   return [
     () => recordWalletHealth(any(), { failure: null, now: 0 }),
+    () => saveObject(ctx, { storeId, cardId }, { object: '3388.a', code, now: 1 }),
     () => countUnreadableRecords(['key']),
     () =>
       recordChange(ctx, { before: any(), after: any(), end: noChange, actor: 'test', isCodeReplaced: true }),

@@ -29,7 +29,14 @@ import type { CardKey } from '../../storage/cards/card.ts';
 import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
 import type { VisitorLimiter } from '../../http/rate-limit.ts';
-import type { AppleCertificate, ReadApple, WalletKind } from '../../domain/wallets/wallet.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import type {
+  AppleCertificate,
+  GoogleKey,
+  ReadApple,
+  ReadGoogle,
+  WalletKind,
+} from '../../domain/wallets/wallet.ts';
 import type { Wallet } from '../../storage/wallets/wallet.ts';
 import type { PassCard } from '../../service/wallets/apple.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
@@ -121,7 +128,8 @@ export type CustomerLanguage = {
       | 'senderLabel'
       | 'qrAlt'
       | 'sampleMessage'
-      | 'addToApple',
+      | 'addToApple'
+      | 'addToGoogle',
       string
     >
   >;
@@ -263,7 +271,26 @@ export type WalletTools = {
     readonly password: Secret;
   }) => Promise<ReadApple>;
   /** The text that is sealed. */
-  readonly credentialOf: (certificate: AppleCertificate) => Secret;
+  readonly appleCredential: (certificate: AppleCertificate) => Secret;
+  /** Reads an uploaded key of a service account of Google, and checks it. */
+  readonly readGoogle: (upload: {
+    readonly file: Uint8Array | undefined;
+    readonly issuerId: string;
+  }) => ReadGoogle;
+  /** The text that is sealed. */
+  readonly googleCredential: (key: GoogleKey) => Secret;
+  /**
+   * Places a card at Google, and returns the link with which a person adds it. `failed`: Google does not accept it now.
+   * Undefined: the store has not set the wallet up.
+   */
+  readonly googleLink: (
+    store: Store,
+    card: { readonly card: Card; readonly code: Secret },
+  ) => Promise<Secret | 'failed' | undefined>;
+  /** Tries the key of a store. Undefined: the store has not set the wallet up. */
+  readonly testGoogle: (
+    store: Store,
+  ) => Promise<{ readonly ok: boolean; readonly detail: string } | undefined>;
   /** Returns a signed pass; undefined: the store has not set the wallet up. */
   readonly applePass: (
     store: Store,
@@ -328,7 +355,9 @@ export type ConsoleResponse =
   /** Server-sent events. */
   | { readonly status: 200; readonly stream: Readable }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
-  | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
+  | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] }
+  /** After a form that leads to another site. */
+  | { readonly status: 303; readonly url: Secret };
 
 type Handler<Request> = (services: ConsoleServices, request: Request) => Promise<ConsoleResponse>;
 
@@ -355,6 +384,8 @@ type Endpoint = {
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */
   readonly hasFrame?: boolean;
+  /** Whether a form of the page leads to Google Wallet. */
+  readonly leadsToGoogle?: boolean;
   /** Whether its pages are compressed. They must not have a secret of a session, because the length can reveal it. */
   readonly isCompressed?: boolean;
   /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */

@@ -17,6 +17,9 @@ const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
 
 const policyWithFrame = policyOf("'self'", "'self'");
 
+/** Browsers apply it to the redirect after a form as well. */
+const policyToGoogle = policy.replace("form-action 'self'", "form-action 'self' https://pay.google.com");
+
 /** The host of a URL can contain characters such as `;`, which end a part of a policy. */
 const originForPolicy = /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/;
 
@@ -40,14 +43,16 @@ export const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
-type RouteNeeds = Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame' | 'isCompressed'>;
+type RouteNeeds = Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle'>;
 
 /** The headers of a route that needs more than other pages. */
 function policyHeaders({
   usesWebAssembly = false,
   hasFrame = false,
+  leadsToGoogle = false,
 }: RouteNeeds): Readonly<Record<string, string>> {
   if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
+  if (leadsToGoogle) return { 'content-security-policy': policyToGoogle };
   return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
 }
 
@@ -74,6 +79,7 @@ export async function send(
     return reply.type(type).send(Buffer.from(content));
   }
   if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
+  if ('url' in response) return reply.header('location', response.url.reveal()).send();
   if (response.cookies) setCookies(reply, response.cookies);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
   if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));

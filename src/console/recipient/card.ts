@@ -83,6 +83,8 @@ type ShownCard = ShownBy &
     readonly isOver: boolean;
     /** The wallets of phones that the store has set up. */
     readonly wallets: readonly WalletKind[];
+    /** Whether a wallet has not accepted the card just now. */
+    readonly hasWalletFailed?: boolean;
   };
 
 /** An amount in a sentence, which keeps its own direction. */
@@ -171,8 +173,8 @@ function gift(
 
 /** Buttons that add the card to the wallets of phones. They send the code again, because a URL never has it. */
 function walletButtons(
-  { page, language: { shared } }: RecipientPlace,
-  { code, address, wallets }: ShownCard,
+  { page, language: { shared, texts } }: RecipientPlace,
+  { code, address, wallets, hasWalletFailed = false }: ShownCard,
 ): Markup | undefined {
   if (wallets.length === 0) return undefined;
   const email = address === null ? undefined : hidden('email', address);
@@ -180,7 +182,10 @@ function walletButtons(
     (kind) =>
       markup`<button class="button" formaction="${page}/wallet/${kind}">${icons.wallet}<span>${shared[addTexts[kind]]}</span></button>`,
   );
-  return markup`<form class="tools-line" method="post" action="${page}">${hidden('code', code.reveal())}${email}${buttons}</form>
+  const problem = hasWalletFailed
+    ? markup`<p class="notice" role="alert">${texts.walletFailed}</p>`
+    : undefined;
+  return markup`${problem}<form class="tools-line" method="post" action="${page}">${hidden('code', code.reveal())}${email}${buttons}</form>
 `;
 }
 

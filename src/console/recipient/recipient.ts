@@ -6,7 +6,7 @@ import { parseTypedCode, typedCodeLengthMax } from '../../domain/cards/code.ts';
 import { emailLengthMax, parseEmail } from '../../domain/email-address.ts';
 import { Fault } from '../../domain/fault.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
-import { isVoid } from '../../domain/wallets/apple-pass.ts';
+import { isVoid } from '../../domain/wallets/face.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { today } from '../../service/money/money.ts';
 import {
@@ -165,6 +165,19 @@ async function makeApplePass(services: ConsoleServices, request: ConsoleRequest)
   return { status: 200, file: { name: 'card.pkpass', type: passType, parts: Readable.from([content]) } };
 }
 
+/** Leads to Google Wallet with a card, with the limits of the page; the page itself for a card that cannot be used. */
+async function addToGoogle(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const searched = await search(services, request);
+  if ('response' in searched) return searched.response;
+  const { place, shown } = searched;
+  const { card, code, isOver } = shown;
+  const isUsable = !isOver && !isVoid(card, code);
+  const link = isUsable ? await services.wallets?.googleLink(place.store, { card, code }) : undefined;
+  if (link === undefined || link === 'failed')
+    return recipientCardPage(services, place, { ...shown, hasWalletFailed: link === 'failed' });
+  return { status: 303, url: link };
+}
+
 /** The uploaded logo of the store of a page. */
 async function logo(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
   const { storage, developmentMode } = services;
@@ -183,9 +196,18 @@ function routesAt(path: string): readonly OpenRoute[] {
       path,
       access: 'anyone',
       isCompressed: true,
+      leadsToGoogle: true,
       handle: async (services, request) => askPage(services, await placeOf(services, request)),
     },
-    { method: 'POST', path, access: 'anyone', isCompressed: true, acceptsOtherSites: true, handle: find },
+    {
+      method: 'POST',
+      path,
+      access: 'anyone',
+      isCompressed: true,
+      leadsToGoogle: true,
+      acceptsOtherSites: true,
+      handle: find,
+    },
     { method: 'GET', path: `${path}/logo`, access: 'anyone', handle: logo },
     {
       method: 'POST',
@@ -195,10 +217,19 @@ function routesAt(path: string): readonly OpenRoute[] {
       handle: makeApplePass,
     },
     {
+      method: 'POST',
+      path: `${path}/wallet/google`,
+      access: 'anyone',
+      acceptsOtherSites: true,
+      leadsToGoogle: true,
+      handle: addToGoogle,
+    },
+    {
       method: 'GET',
       path: `${path}/card`,
       access: 'anyone',
       isCompressed: true,
+      leadsToGoogle: true,
       handle: async (services, request) =>
         askPage(services, await placeOf(services, request), { opensCard: true }),
     },

@@ -48,25 +48,25 @@ async function walletFindings(
 ): Promise<readonly HealthFinding[]> {
   if (!wallets || !isPermitted(member, 'changeSettings')) return [];
   const now = ctx.wallClock.now();
-  return (await wallets.of(store.id)).flatMap(({ expiresAt, failingSince: since }): HealthFinding[] => {
+  return (await wallets.of(store.id)).flatMap(({ kind, expiresAt, failingSince: since }): HealthFinding[] => {
     const expiry = assessExpiry(expiresAt, now);
     const failingSince = since !== null && since < now - walletFailureMs ? since : null;
-    if (expiry) return [{ about: 'wallet', level: expiry, expiresAt, failingSince: null }];
-    return failingSince === null ? [] : [{ about: 'wallet', level: 'error', expiresAt, failingSince }];
+    if (expiry) return [{ about: 'wallet', kind, level: expiry, expiresAt, failingSince: null }];
+    return failingSince === null ? [] : [{ about: 'wallet', kind, level: 'error', expiresAt, failingSince }];
   });
 }
 
 function walletItem(
   page: Page,
-  { level, expiresAt, failingSince }: HealthFinding & { readonly about: 'wallet' },
+  { kind, level, expiresAt, failingSince }: HealthFinding & { readonly about: 'wallet' },
 ): Item {
   const text = page.text.today.health.wallet;
   const at = failingSince ?? expiresAt ?? 0;
   const time = timeText(at, page.store, page.language);
-  const title = failingSince !== null ? text.failing : text[level === 'error' ? 'expired' : 'expiring'];
+  const title = failingSince !== null ? text.failing[kind] : text[level === 'error' ? 'expired' : 'expiring'];
   return {
     title: fillPlain(title, { time }),
-    text: text.text,
+    text: failingSince === null ? text.text : text.failingText,
     action: page.link(walletsPath, text.action, 'first'),
   };
 }

@@ -9,6 +9,7 @@ import {
   claimUpdates,
   listDueWallets,
   releaseUpdate,
+  removeCard,
   retryUpdate,
   settleUpdate,
   unregisterDevices,
@@ -22,14 +23,16 @@ import type { ClaimedJobs, ClaimRoom, Queue, Sent, SentJob } from '../worker.ts'
 /** The result of an update. */
 export type UpdateResult =
   /** @param gone devices that no longer have the pass. */
-  | { readonly kind: 'sent'; readonly gone: readonly string[] }
+  | { readonly kind: 'sent'; readonly gone?: readonly string[] }
   | {
       readonly kind: 'failed';
       /** A sentence for the store without a full stop. */
       readonly detail: string;
-      readonly gone: readonly string[];
+      readonly gone?: readonly string[];
       readonly retryAfterMs: number | null;
     }
+  /** The card is not in the wallet. */
+  | { readonly kind: 'removed' }
   /** The service stops. */
   | { readonly kind: 'cancelled' };
 
@@ -57,7 +60,7 @@ export type WalletJob = {
 
 type Settled = UpdateResult & { readonly firstAt: number };
 
-/** Longer than the pushes to all devices of a card, with time to record the result. */
+/** Longer than the pushes to all devices of a card, or the requests to Google, with time to record the result. */
 const leaseMs = 60_000;
 /** The longest time that a claimed job waits in this process before it starts. */
 const startsWithinMs = 12_000;
@@ -115,7 +118,7 @@ class WalletQueue implements Queue<WalletJob, Settled> {
     const { ctx, send } = this.#options;
     const firstAt = ctx.clock.latest();
     const result = await send(wallet, update, signal);
-    return { result: { ...result, firstAt }, isHealthy: result.kind === 'sent' };
+    return { result: { ...result, firstAt }, isHealthy: result.kind === 'sent' || result.kind === 'removed' };
   }
 
   async settle(sent: readonly SentJob<WalletJob, Settled>[]): Promise<void> {
@@ -196,11 +199,13 @@ function* settleAll(ctx: Context, sent: readonly SentJob<WalletJob, Settled>[]):
 
 function* settleOne(ctx: Context, { update }: WalletJob, result: Settled, now: number): Script<void> {
   if (result.kind === 'cancelled') return yield* releaseUpdate(update, now);
+  if (result.kind === 'removed') yield* removeCard(update);
   const nextAt = result.kind === 'failed' ? nextAfter(ctx, update, { ...result, now }) : null;
   // The update of a card is sent again after it was not accepted for three days, when the card changes.
   if (nextAt === null) yield* settleUpdate(update, now);
   else yield* retryUpdate(update, { firstAt: result.firstAt, nextAt });
-  if (result.gone.length > 0) yield* unregisterDevices(update, result.gone);
+  const { gone = [] } = result.kind === 'removed' ? {} : result;
+  if (gone.length > 0) yield* unregisterDevices(update, gone);
 }
 
 /** When a failed update is tried again (ms); null: never. */

@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { Context } from '../../storage/context.ts';
+import type { WalletKind } from '../../domain/wallets/wallet.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listPassDevices } from '../../storage/wallets/card.ts';
 import { openCredential } from '../../storage/wallets/wallet.ts';
@@ -9,24 +10,35 @@ import type { PublicNetwork } from '../email/public-socket.ts';
 import { startWorker, workerLimitsOn, type Worker } from '../worker.ts';
 import { readCredential } from './apple/credential.ts';
 import { openPusher, type Pusher } from './apple/push.ts';
+import type { Google } from './google/wallet-objects.ts';
+import { googleSender } from './google/cards.ts';
 import { walletQueue, type UpdateResult, type UpdateSender } from './queue.ts';
 
 export function startWallets({
   ctx,
   storage,
   network,
+  google,
+  pagesUrl,
   logger,
 }: {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly network: PublicNetwork;
+  readonly google: Google;
+  /** The base of links to the pages; null: the service has no public URL. */
+  readonly pagesUrl: string | null;
   readonly logger: FastifyBaseLogger;
 }): Worker {
   const pusher = openPusher(network, () => ctx.wallClock.now());
+  const senders: Readonly<Record<WalletKind, UpdateSender>> = {
+    apple: appleSender({ ctx, storage, pusher }),
+    google: googleSender({ ctx, storage, google, pagesUrl }),
+  };
   const queue = walletQueue({
     ctx,
     storage,
-    send: appleSender({ ctx, storage, pusher }),
+    send: async (wallet, update, signal) => await senders[wallet.kind](wallet, update, signal),
     failed: ({ storeId, kind }, detail) =>
       logger.error({ store_id: storeId, wallet: kind, failure: detail }, 'the updates of a wallet fail'),
   });

@@ -1,13 +1,10 @@
 /** The content of a pass in Apple Wallet: a store card (https://developer.apple.com/documentation/walletpasses/pass). */
 
-import { addDays, formatInstant, startOfDay } from '../day.ts';
-import { isDisabled, isExpired, isSuspended, unheldOf, type Card } from '../cards/card.ts';
-import { cardLink } from '../emails/recipient-page.ts';
 import { formatMoney } from '../money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
-import type { Store } from '../stores/store.ts';
+import { faceOf, isVoid, type FaceParts } from './face.ts';
 
-export type ApplePass = {
+export type ApplePass = FaceParts & {
   readonly passTypeId: string;
   readonly teamId: string;
   /** The public id of the card. */
@@ -15,19 +12,12 @@ export type ApplePass = {
   /** The URL to which devices send their requests, without `/v1`. */
   readonly serviceUrl: string;
   readonly token: Secret;
-  readonly store: Pick<Store, 'timeZone'>;
   readonly shop: string;
-  readonly card: Card;
-  /** The code of the card; null: it has another one now, so the pass is void. */
-  readonly code: Secret | null;
-  /** The URL of the store's page of recipients. */
-  readonly page: string;
   /** The address to which recipients write; null: there is none. */
   readonly contact: string | null;
   /** `#rrggbb`: the ground, and the text on it. */
   readonly color: string;
   readonly textColor: string;
-  readonly today: string;
 };
 
 /** The names of the texts of a pass, which its `pass.strings` translate. */
@@ -39,19 +29,9 @@ export const passTextNames = [
   'checkBalance',
 ] as const;
 
-/** Whether a pass cannot be used: the card is disabled, suspended or empty, or has another code. */
-export function isVoid(card: Card, code: Secret | null): boolean {
-  return code === null || isDisabled(card) || isSuspended(card) || card.balance.minor === 0n;
-}
-
 /** @returns `pass.json` as an object. */
 export function applePass({ card, code, ...pass }: ApplePass): object {
-  const isUsable = !isVoid(card, code) && !isExpired(card, pass.today);
-  const available = isUsable ? unheldOf(card) : { ...card.balance, minor: 0n };
-  const end =
-    card.expiresOn === null
-      ? null
-      : formatInstant(startOfDay(addDays(card.expiresOn, 1), pass.store.timeZone));
+  const { available, ending, end, barcode } = faceOf({ ...pass, card, code });
   const back = [
     { key: 'page', label: 'checkBalance', value: pass.page },
     ...(pass.contact === null ? [] : [{ key: 'contact', label: pass.shop, value: pass.contact }]),
@@ -94,27 +74,19 @@ export function applePass({ card, code, ...pass }: ApplePass): object {
                 ignoresTimeZone: true,
               },
             ],
-      auxiliaryFields: [
-        { key: 'code', label: 'codeLabel', value: `•••• ${card.lastCharacters.toUpperCase()}` },
-      ],
+      auxiliaryFields: [{ key: 'code', label: 'codeLabel', value: ending }],
       backFields: back,
     },
-    ...(isUsable && code && { barcodes: [barcodeOf(code, pass.page)] }),
-  };
-}
-
-/** The same QR code as that of the page. */
-function barcodeOf(code: Secret, page: string) {
-  return {
-    format: 'PKBarcodeFormatQR',
-    message: cardLink(page, code),
-    messageEncoding: 'iso-8859-1',
-    altText: (
-      code
-        .reveal()
-        .toUpperCase()
-        .match(/.{1,4}/g) ?? []
-    ).join(' '),
+    ...(barcode && {
+      barcodes: [
+        {
+          format: 'PKBarcodeFormatQR',
+          message: barcode.message,
+          messageEncoding: 'iso-8859-1',
+          altText: barcode.text,
+        },
+      ],
+    }),
   };
 }
 

@@ -1,9 +1,9 @@
-/** The wallets of phones in which recipients keep cards: what signs the passes of a store, and its checks. */
+/** The wallets of phones in which recipients keep cards: what signs the cards of a store, and its checks. */
 
 import type { Secret } from '../../platform/secret.ts';
 
 /** The names of the texts of the buttons that add a card to a wallet. */
-export const addTexts = { apple: 'addToApple' } as const;
+export const addTexts = { apple: 'addToApple', google: 'addToGoogle' } as const;
 
 export type WalletKind = keyof typeof addTexts;
 
@@ -49,6 +49,28 @@ export type AppleProblem =
 export type ReadApple =
   | { readonly ok: true; readonly certificate: AppleCertificate }
   | { readonly ok: false; readonly problem: AppleProblem };
+
+/** The key of a service account of Google. */
+export type GoogleCredential = {
+  /** The email address that identifies the account. */
+  readonly account: string;
+  /** The private key, in PEM (PKCS #8). */
+  readonly key: Secret;
+};
+
+export type GoogleKey = GoogleCredential & { readonly issuerId: string };
+
+/** The reasons for which an uploaded file or an issuer id is not accepted. */
+export type GoogleProblem = 'missing' | 'size' | 'unreadable' | 'notAccount' | 'noKey' | 'keyKind' | 'issuer';
+
+export type ReadGoogle =
+  { readonly ok: true; readonly key: GoogleKey } | { readonly ok: false; readonly problem: GoogleProblem };
+
+const issuerPattern = /^\d{1,20}$/;
+
+export function isIssuerId(text: string): boolean {
+  return issuerPattern.test(text);
+}
 
 /** More than a certificate with its key and chain has. */
 export const credentialBytesMax = 50_000;

@@ -194,9 +194,13 @@ export function* erasePersonOfCard(
         customer_id = case when customer_id = ${customerId} then null else customer_id end,
         recipient_id = case when recipient_id = ${customerId} then null else recipient_id end
       where store_id = ${storeId} and id = ${cardId}`,
-    // The devices of the holder are personal data; the passes on them stay as they are.
+    // The devices of the holder are personal data; the passes on them stay as they are. An object at Google is ended first.
     sql`
-      delete from wallet_cards where store_id = ${storeId} and card_id = ${cardId} and not exists (
+      delete from wallet_cards where store_id = ${storeId} and card_id = ${cardId} and kind = 'apple' and not exists (
+        select 1 from gift_cards where store_id = ${storeId} and id = ${cardId} and recipient_id is not null)`,
+    sql`
+      update wallet_cards set code = null, changed_at = changed_at + 1, next_at = coalesce(next_at, changed_at)
+      where store_id = ${storeId} and card_id = ${cardId} and kind = 'google' and not exists (
         select 1 from gift_cards where store_id = ${storeId} and id = ${cardId} and recipient_id is not null)`,
   );
 }

@@ -64,6 +64,14 @@ export function* listPassDevices({ storeId, cardId }: CardKey): Script<readonly 
   return rows.map(({ device, push_token: pushToken }) => ({ device, pushToken }));
 }
 
+/** Removes the card of an update, which is no longer in the wallet, unless it has changed or was added again since. */
+export function* removeCard({ storeId, cardId, kind, lease, changedAt }: ClaimedUpdate): Script<void> {
+  yield* execute(sql`
+    delete from wallet_cards
+    where store_id = ${storeId} and card_id = ${cardId} and kind = ${kind} and lease = ${lease}
+      and changed_at = ${changedAt}`);
+}
+
 export type ChangedPass = { readonly cardId: number; readonly changedAt: number };
 
 /** The cards on a device that have changed since an instant (ms), the first change first. */

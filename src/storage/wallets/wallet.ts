@@ -29,7 +29,7 @@ const wallets = columns({
 
 export type WalletRow = RowOf<typeof wallets>;
 
-/** `name` and `holder` are the pass type id and the team of Apple. */
+/** `name` and `holder` are the pass type id and the team of Apple, or the issuer id and the service account of Google. */
 export type Wallet = ReturnType<typeof wallets.read>;
 
 export const walletColumns = wallets.of('w');
