@@ -21,6 +21,8 @@ type Shot = {
   readonly path: keyof Paths | `/${string}`;
   readonly theme: 'light' | 'dark';
   readonly device: 'desktop' | 'phone';
+  /** Whether the present was opened, so that the page shows the code. */
+  readonly isOpened?: boolean;
   /** The keys to type on the keypad. */
   readonly keys?: string;
   /** The language of the browser. Default: `en-US`. */
@@ -48,6 +50,7 @@ const shots: readonly Shot[] = [
   { name: 'developers', path: '/developers', theme: 'light', device: 'desktop' },
   { name: 'recipient', path: 'recipient', theme: 'light', device: 'phone' },
   { name: 'recipient-arabic', path: 'recipient', theme: 'light', device: 'phone', locale: 'ar' },
+  { name: 'recipient-code', path: 'recipient', theme: 'light', device: 'phone', isOpened: true },
 ];
 
 const viewports = {
@@ -181,6 +184,10 @@ async function take(
   assert.equal(await window.open(path), 200, path);
   // A script sends the code of the link.
   if (shot.path === 'recipient') await page.waitForSelector('.show-code');
+  if (shot.isOpened === true) {
+    await page.click('.gift-fold > summary');
+    await page.waitForSelector('.qr-tap', { visible: true });
+  }
   for (const key of shot.keys ?? '') await page.tap(`[data-digit="${key}"]`);
   // The preview of an email is in a frame.
   if ((await page.$('iframe')) !== null) await page.waitForNetworkIdle();
