@@ -1,5 +1,7 @@
 /** Every page and form, by area. */
 
+import { monthRoutes } from './accountant/open.ts';
+import { accountantRoutes } from './accountant/settings.ts';
 import { accountRoutes } from './staff/account.ts';
 import { auditRoutes } from './staff/actions.ts';
 import { batchRoutes } from './batches/list.ts';
@@ -72,6 +74,8 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...backupSettingsRoutes,
   ...versionRoutes,
   ...walletRoutes,
+  ...accountantRoutes,
+  ...monthRoutes,
   ...textSettingsRoutes,
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,

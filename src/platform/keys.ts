@@ -59,6 +59,7 @@ export type Purpose =
   | 'staff-pin'
   | 'till-key'
   | 'setup-link'
+  | 'accountant-link'
   | 'passkey-challenge'
   | 'sandbox-token'
   | 'test-clock';

@@ -21,6 +21,7 @@ import type { LookupKey } from '../storage/stocks/code.ts';
 import { backupToolsOf } from './backups/tools.ts';
 import type { Backups } from './backups/backups.ts';
 import { pagesUrlOf, type EmailSetup } from './email.ts';
+import type { AccountantEmails } from './accountants.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
 import { walletToolsOf } from './wallets.ts';
@@ -35,6 +36,7 @@ type ConsoleParts = {
   readonly versions: VersionRuns;
   readonly notices: OwnerNotices;
   readonly google: Google;
+  readonly accountants: AccountantEmails;
 } & Pick<
   Parameters<typeof addConsole>[1],
   | 'onCommit'
@@ -59,6 +61,7 @@ export function consoleServicesOf(
     versions,
     notices,
     google,
+    accountants,
     ...parts
   }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
@@ -91,6 +94,7 @@ export function consoleServicesOf(
     backups: backups && backupToolsOf(backups.parts, backups.runs),
     versions: { ...versions, machineRule: machineRuleOf(config), installation: findInstallation() },
     sendOwnerNotices: notices.sendOf,
+    sendAccountantEmails: accountants.sendOf,
     async emailPartsOf(storeId) {
       const transport = await email.ownTransport(storeId);
       if (!transport) return null;

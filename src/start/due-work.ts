@@ -9,6 +9,7 @@ import type { JobTools } from '../jobs/job.ts';
 import { createReminders } from '../jobs/reminders.ts';
 import { closeDays } from '../service/books/closing.ts';
 import { findSandbox } from '../storage/sandbox.ts';
+import type { AccountantEmails } from './accountants.ts';
 
 /** The work that was done. */
 export type DueCounts = {
@@ -16,6 +17,8 @@ export type DueCounts = {
   readonly cardsExpired: number;
   readonly cardsExpiringSoon: number;
   readonly daysClosed: number;
+  /** Emails to accountants. */
+  readonly monthsSent: number;
 };
 
 type Options = {
@@ -25,6 +28,7 @@ type Options = {
   readonly trustedUntil: () => Promise<number>;
   /** Adds the entries that the log does not have. */
   readonly append: () => Promise<void>;
+  readonly accountants: Pick<AccountantEmails, 'run'>;
 };
 
 export class DueWork {
@@ -51,6 +55,7 @@ export class DueWork {
       [() => recordExpiries(tools), limits.expiryPeriodMs],
       [() => addCheckpoints(tools), limits.checkpointPeriodMs],
       [this.#remind, limits.reminderPeriodMs],
+      [this.#options.accountants.run, limits.noticesPeriodMs],
     ];
     return tasks.map(([task, periodMs]) => ({ task: () => this.#unlessPaused(task), periodMs }));
   }
@@ -75,13 +80,14 @@ export class DueWork {
     await this.#remind();
     await send();
     const daysClosed = await closeDays(tools, tools.limits.closingRowsMax);
+    const monthsSent = await this.#options.accountants.run();
     await this.#options.append();
     await addCheckpoints(tools);
     if (erases) {
       await eraseOutdated(tools);
       await eraseOld(tools);
     }
-    return { holdsExpired, cardsExpired: expired, cardsExpiringSoon: expiringSoon, daysClosed };
+    return { holdsExpired, cardsExpired: expired, cardsExpiringSoon: expiringSoon, daysClosed, monthsSent };
   }
 
   /** Runs a task while none of the tasks above runs. */

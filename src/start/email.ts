@@ -5,6 +5,7 @@ import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
 import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
 import { emailFolder, type EmailFolder } from '../delivery/email/folder.ts';
 import { noticeEmail, type Notice } from '../delivery/email/notice.ts';
+import type { EmailOutcome } from '../delivery/email/outcome.ts';
 import { emailQueue } from '../delivery/email/queue.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { sandboxTransport } from '../delivery/email/sandbox.ts';
@@ -126,19 +127,33 @@ function createUnsentLogger(logger: Log['logger']): EmailServices['logUnsent'] {
 /** The longest wait for a mail server, in which a person waits for the page. */
 const noticeMaxMs = 20_000;
 
-/** Sends an email about the service itself, through the mail server of the operator or of the store. Returns whether it was accepted. */
+/** An email that is sent now. */
+type SentNotice = Notice & { readonly store: Store; readonly to: string };
+
+/**
+ * Sends an email about the service itself, through the mail server of the operator or of the store.
+ * @param name the local part of the Message-ID, the same in every attempt. @param date ms. @returns null: there is no server.
+ */
+export async function deliverNotice(
+  { senders, ownTransport }: Pick<EmailSetup, 'senders' | 'ownTransport'>,
+  { store, to, ...notice }: SentNotice,
+  { name, date }: { readonly name: string; readonly date: number },
+): Promise<EmailOutcome | null> {
+  const transport = senders.transport ?? (await ownTransport(store.id));
+  if (!transport) return null;
+  const email = noticeEmail(notice, { id: name, date, store, from: transport.from, to });
+  return await transport.send(email, { name, sendAt: date }, AbortSignal.timeout(noticeMaxMs));
+}
+
+/** Sends an email to an owner as `deliverNotice` does. Returns whether it was accepted. */
 export async function sendNotice(
   { clock, random }: Context,
-  { senders, ownTransport }: Pick<EmailSetup, 'senders' | 'ownTransport'>,
-  { store, to, ...notice }: Notice & { readonly store: Store; readonly to: string },
+  setup: Pick<EmailSetup, 'senders' | 'ownTransport'>,
+  notice: SentNotice,
 ): Promise<boolean> {
-  const transport = senders.transport ?? (await ownTransport(store.id));
-  if (!transport) return false;
-  const date = clock.now();
-  const id = `service-${random.id()}`;
-  const email = noticeEmail(notice, { id, date, store, from: transport.from, to });
-  const { kind } = await transport.send(email, { name: id, sendAt: date }, AbortSignal.timeout(noticeMaxMs));
-  return kind === 'sent' || kind === 'kept';
+  const name = `service-${random.id()}`;
+  const outcome = await deliverNotice(setup, notice, { name, date: clock.now() });
+  return outcome?.kind === 'sent' || outcome?.kind === 'kept';
 }
 
 type Emails = Worker;

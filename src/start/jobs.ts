@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
 import type { BackupRuns } from './backups/backups.ts';
+import type { AccountantEmails } from './accountants.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
 import type { Database } from './database.ts';
@@ -64,11 +65,12 @@ type Options = {
   readonly backups: Pick<BackupRuns, 'runIfDue' | 'removeLeft' | 'stop'> | null;
   readonly versions: Pick<VersionRuns, 'runIfDue'>;
   readonly notices: Pick<OwnerNotices, 'sendDue' | 'noticeCertificate'>;
+  readonly accountants: Pick<AccountantEmails, 'run'>;
   readonly logger: FastifyBaseLogger;
 };
 
 export function startBackground(options: Options): Background {
-  const { limits, retention, guard, logger, backups, versions, notices } = options;
+  const { limits, retention, guard, logger, backups, versions, notices, accountants } = options;
   const { ctx } = options.database;
   let isStopping = false;
   const storage = stoppable(options.database.storage, () => isStopping);
@@ -76,7 +78,7 @@ export function startBackground(options: Options): Background {
   const tools = { ctx, storage, limits, retention };
   const append = retryLater(() => appendEntries(database), limits.logRetryMs);
   const { canSend } = options.email;
-  const due = new DueWork(tools, { canSend, trustedUntil: options.trustedUntil, append });
+  const due = new DueWork(tools, { canSend, trustedUntil: options.trustedUntil, append, accountants });
   const last = lastWrites(options);
 
   const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>

@@ -31,6 +31,7 @@ import { consoleServicesOf } from './console-services.ts';
 import { backupRuns, type Backups } from './backups/backups.ts';
 import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
+import { accountantEmails } from './accountants.ts';
 import { pagesUrlOf, sendNotice, setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
@@ -173,6 +174,7 @@ function partsOf(base: Base) {
       certificate: base.certificate,
       logger,
     }),
+    accountants: accountantEmails({ database, email, pagesUrl: pagesUrlOf(config), logger }),
     shared: {
       email,
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
@@ -277,6 +279,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     versions: parts.versions,
     notices: parts.notices,
     google: parts.google,
+    accountants: parts.accountants,
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
@@ -318,7 +321,7 @@ type Workers = {
 /** Starts the jobs, and the workers that send emails and webhooks. */
 function startWorkers(
   base: Base,
-  { shared, backups, versions, notices, google, mayUseLoopback, trustedUntil }: Parts,
+  { shared, backups, versions, notices, accountants, google, mayUseLoopback, trustedUntil }: Parts,
 ): Workers {
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
@@ -328,6 +331,7 @@ function startWorkers(
     backups: backups?.runs ?? null,
     versions,
     notices,
+    accountants,
     trustedUntil,
     database,
     limits: { ...config.limits, ...(database.storage.isDistributed && distributedPeriods) },

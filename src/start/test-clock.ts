@@ -10,6 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Worker } from '../delivery/worker.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
+import { nextMonthDue } from '../domain/emails/accountant.ts';
 import { Fault } from '../domain/fault.ts';
 import { startJob, type Job } from '../jobs/job.ts';
 import { closingDelayMs } from '../service/books/closing.ts';
@@ -187,12 +188,13 @@ class Advances implements TestClockRuns {
       cards_expired: due.cardsExpired,
       cards_expiring_soon: due.cardsExpiringSoon,
       days_closed: due.daysClosed,
-      emails: ofEmails - emailsBefore,
+      emails: ofEmails - emailsBefore + due.monthsSent,
       webhook_attempts: ofWebhooks - webhooksBefore,
     };
   }
 
-  /** The time of the next step: when something is due or a day can be closed, at least a step and at most the end. */
+  /** The time of the next step: when something is due, a day can be closed, or emails
+   * about a month are sent, at least a step and at most the end. */
   async #nextInstant(to: number, stepMs: number): Promise<number> {
     const { ctx, storage } = this.#parts.database;
     const now = ctx.clock.now();
@@ -203,7 +205,8 @@ class Advances implements TestClockRuns {
       const day = dayOf(now - closingDelayMs, zone);
       return startOfDay(addDays(day, 1), zone) + closingDelayMs;
     });
-    return Math.min(to, Math.max(now + stepMs, Math.min(due, ...closings)));
+    const months = [...zones].map((zone) => nextMonthDue(now, zone));
+    return Math.min(to, Math.max(now + stepMs, Math.min(due, ...closings, ...months)));
   }
 
   /**

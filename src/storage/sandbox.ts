@@ -120,7 +120,8 @@ export function* hasClaims(now: number): Script<boolean> {
   yield* all(sql`select id from sandbox where id = 1 ${forUpdate}`);
   const found = yield* all(sql`
     select 1 as found from email_deliveries where lease is not null and next_at > ${now}
-    union all select 1 from webhook_deliveries where lease is not null and next_at > ${now} limit 1`);
+    union all select 1 from webhook_deliveries where lease is not null and next_at > ${now}
+    union all select 1 from accountant_emails where lease is not null and next_at > ${now} limit 1`);
   return found.length === 1;
 }
 
@@ -135,7 +136,8 @@ export function* findNextDue(after: number): Script<number> {
     sql<Due>`
       select min(expires_at) as at from holds where status = 'open' and expires_at > ${after}
       union all select min(next_at) from email_deliveries where next_at > ${after}
-      union all select min(next_at) from webhook_deliveries where next_at > ${after}`,
+      union all select min(next_at) from webhook_deliveries where next_at > ${after}
+      union all select min(next_at) from accountant_emails where next_at > ${after}`,
   );
   return Math.min(...rows.map(({ at }) => (at === null ? Number.POSITIVE_INFINITY : toNumber(at))));
 }

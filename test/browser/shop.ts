@@ -7,6 +7,9 @@ import { issue } from '../../src/service/cards/issue.ts';
 import { markRestored } from '../../src/service/stores/restored.ts';
 import { requireStore } from '../../src/service/stores/store.ts';
 import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff/staff.ts';
+import { listAccountantEmails, listAccountants, monthToken } from '../../src/service/emails/accountants.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, invite, join, staffPassword, submitForm } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
@@ -193,6 +196,43 @@ async function locationPath(shop: ConsoleShop): Promise<string> {
   return /"(\/settings\/locations\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
 
+const accountants = '/settings/accountant';
+
+/** The page of an accountant, with an email that was sent. */
+async function accountantPath(shop: ConsoleShop): Promise<string> {
+  const { service } = shop;
+  const found = async (): Promise<string | undefined> =>
+    /"(\/settings\/accountant\/\d+)"/.exec((await staffOf(shop, 'owner').get(accountants)).text)?.[1];
+  const existing = await found();
+  if (existing !== undefined) return existing;
+  const fields = { email: 'ledger@accounting.example', language: 'en', format: 'datev' };
+  await resultOf(shop, 'owner', accountants, { fields });
+  const now = service.clock.now();
+  await service.database.meddle(
+    `insert into accountant_emails
+       (store_id, id, accountant_id, kind, month, format, link_until, state, created_at, ended_at, response, downloaded_at)
+     select store_id, 7, id, 'month', '${new Date(now).toISOString().slice(0, 7)}', format, ${now + 5_000_000_000}, 'sent',
+       ${now}, ${now}, '250 OK', ${now} from accountants`,
+  );
+  return (await found()) ?? assert.fail('no accountant');
+}
+
+/** The page of the link in the accountant's email. */
+async function monthPath(shop: ConsoleShop): Promise<string> {
+  await accountantPath(shop);
+  const { environment } = shop.service;
+  await using database = await openDatabase(readConfig(environment), { prepare: false });
+  const { ctx, storage } = database;
+  const token = await storage.read(function* find() {
+    const { store } = yield* requireStore(consoleDomain);
+    const [accountant] = yield* listAccountants(store.id);
+    const [sent] = yield* listAccountantEmails(store.id, 1);
+    assert.ok(accountant && sent);
+    return monthToken(ctx, { accountant, email: sent });
+  });
+  return `/accountant/${token.reveal()}`;
+}
+
 /** A passkey that no authenticator has. */
 async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<string> {
   const [member] = await service.query(`select store_id, id from staff where role = '${visitor}'`);
@@ -300,6 +340,8 @@ const paths: Readonly<Record<string, Path>> = {
       fields: { email: 'later@flowers.example', name: 'Later', role: 'cashier' },
     }),
   '/settings/locations/:id': locationPath,
+  '/settings/accountant/:id': accountantPath,
+  '/accountant/:token': monthPath,
   '/staff/:id': memberPath,
   '/emails/:id': emailPath,
   '/cards/:id': ofCard(''),
@@ -353,7 +395,9 @@ const paths: Readonly<Record<string, Path>> = {
 
 /** Routes that lead on. */
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
-const reportFiles = consoleRoutes.filter(({ path }) => /\.(?:csv|xlsx)$/.test(path)).map(({ path }) => path);
+const reportFiles = consoleRoutes
+  .filter(({ path }) => /\.(?:csv|xlsx)$|^\/accountant\/:token\//.test(path))
+  .map(({ path }) => path);
 /** Routes that send something else than a page. */
 const streams = new Set([
   '/live',

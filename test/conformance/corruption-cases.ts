@@ -244,6 +244,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   column_headings: 'What is suggested for the next file.',
   email_logos: 'Settings of a store.',
   email_servers: 'Settings of a store.',
+  accountants: 'Settings of a store.',
+  accountant_emails: 'Emails that were sent, or wait.',
   wallets: 'Settings of a store.',
   wallet_cards: 'A queue, with the ids of objects at Google and sealed codes. Its cards must exist.',
   wallet_devices: 'Devices that receive pushes. Their cards must exist.',

@@ -32,7 +32,7 @@ function* notes(): Script<readonly number[]> {
 }
 
 export function testMigrations(factory: StorageFactory): void {
-  test('migration 2 adds a column to a database with rows, and keeps them', async () => {
+  test('migrations add a column and tables to a database with rows, and keep them', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     const [schema] = factory.migrations;
@@ -48,7 +48,13 @@ export function testMigrations(factory: StorageFactory): void {
           (17, 5, 1, ${Uint8Array.of(1)}, null)`,
       ),
     );
-    assert.deepEqual((await storage.migrate(factory.migrations)).map(names), ['2 file-lines']);
+    const applied = await storage.migrate(factory.migrations);
+    assert.deepEqual(applied.map(names), ['2 file-lines', '3 accountants']);
+    await storage.write(() =>
+      execute(sql`
+        insert into accountants (store_id, id, address, address_key, language, format, created_at)
+        values (17, 1, 'Ledger@example.com', 'ledger@example.com', 'en', 'csv', 0)`),
+    );
     await storage.write(() => execute(sql`update batch_parts set file_lines = '4' where part = 1`));
     const parts = await storage.read(() =>
       all(sql<{ ids: string | null; lines: string | null }>`

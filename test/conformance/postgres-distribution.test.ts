@@ -72,6 +72,7 @@ test('tables by store refer to tables that the server of the store has', async (
 
 /** Indexes that find rows of all stores. None of them is unique. */
 const indexesOfAllStores = [
+  'accountant_emails_due',
   'batches_running',
   'batches_with_codes',
   'customer_erasures_unfinished',

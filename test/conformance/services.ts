@@ -29,6 +29,7 @@ import { testLookupThrottle } from './lookup-throttle.ts';
 import { testBackups } from './backups.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
+import { testAccountants } from './accountants.ts';
 import { testWallets } from './wallets.ts';
 import { testOwnerNotices } from './owner-notices.ts';
 import { testRestored } from './restored.ts';
@@ -85,6 +86,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: restored copies`, () => testRestored(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
+  suite(`${name}: accountants`, () => testAccountants(factory));
   suite(`${name}: wallets`, () => testWallets(factory));
   suite(`${name}: traces`, () => testTraces(factory));
 }

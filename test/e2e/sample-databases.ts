@@ -280,6 +280,13 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
         insert into wallet_devices (store_id, card_id, device, push_token, registered_at)
         values (${store.id}, ${cardId}, '0123abcd', '4567ef', ${now})`,
       sql`
+        insert into accountants (store_id, id, address, address_key, language, format, created_at)
+        values (${store.id}, 1, 'Ledger@example.com', 'ledger@example.com', 'de', 'datev', ${now})`,
+      sql`
+        insert into accountant_emails
+          (store_id, id, accountant_id, kind, month, format, link_until, state, created_at, ended_at, response)
+        values (${store.id}, 2, 1, 'month', '2026-01', 'datev', ${now}, 'sent', ${now}, ${now}, '250 größe')`,
+      sql`
         insert into column_headings (store_id, columns, updated_at)
         values (${store.id}, '{"gruss":"message"}', ${now})`,
     ),

@@ -22,6 +22,8 @@ const ofAllStores: readonly { readonly text: string; readonly why: string }[] = 
   { text: "select store_id, id from stocks where state = 'running'", why: 'finds work of the background job' },
   { text: 'select 1 as one from wallets limit 1', why: 'finds out whether any store has a wallet' },
   { text: 'select w.store_id, w.kind,', why: 'finds wallets with due updates' },
+  { text: 'select distinct store_id from accountants a', why: 'finds stores that send emails to accountants' },
+  { text: 'select distinct store_id from accountant_emails e where next_at <=', why: 'finds due emails to accountants' },
   { text: 'select webhooks.store_id, webhooks.id,', why: 'finds webhooks with due deliveries' },
   { text: 'select store_id, card_id, id from email_deliveries where next_at <=', why: 'finds due emails' },
   { text: 'select next_at from email_deliveries where next_at is not null order by next_at', why: 'finds the time of the next email' },

@@ -20,10 +20,13 @@ import {
   type WantedEmails,
 } from '../../service/emails/list.ts';
 import { customerIdOf } from '../../service/cards/filter.ts';
+import { listAccountantEmails, listAccountants } from '../../service/emails/accountants.ts';
 import { findBatch } from '../../service/batches/batch-lists.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import type { SearchedText } from '../../storage/emails/list.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { sentTable } from '../accountant/emails.ts';
+import { accountantPath } from '../accountant/paths.ts';
 import { emailPageRoutes } from './email.ts';
 import { emailSearchRoutes, emailSearchForm } from './search.ts';
 import { emailTag, emailTexts, keepsEmails, keptNotice, momentOf, reasonOfEmail } from './texts.ts';
@@ -55,6 +58,10 @@ const kindsOf = {
 
 type StateName = keyof typeof statesOf;
 type KindName = keyof typeof kindsOf;
+
+/** The emails to accountants are not about a card, so they are another list. */
+const accountantKind = 'accountant' as const;
+const accountantEmailsMax = 100;
 
 const stateNames = Object.keys(statesOf) as readonly StateName[];
 const kindNames = Object.keys(kindsOf) as readonly KindName[];
@@ -152,6 +159,7 @@ function pathOf(
 }
 
 async function listPage(page: Page): Promise<ConsoleResponse> {
+  if (page.request.query.get('kind') === accountantKind) return await accountantList(page);
   const query = queryOf(page);
   const reads = longReads(page.services);
   const found = await findSubject(page, query);
@@ -172,6 +180,26 @@ ${statePills(page.services, page.language, query, concerns)}
 ${kindForm(page.services, page.language, query)}
 ${shown.emails.length === 0 ? emptyPanel(page.services, page.language, query, shown) : emailTable(page, shown)}
 <div class="row apart"><span class="small soft">${sentNote}</span>${pageLinks(page.services, page.language, query, shown)}</div></div>`;
+  return page.show('/emails', { title: text.title, body });
+}
+
+/** The newest emails to accountants. */
+async function accountantList(page: Page): Promise<ConsoleResponse> {
+  const { emails: text, accountant } = page.text;
+  const accountants = await page.read(() => listAccountants(page.store.id));
+  const emails = await page.read(() => listAccountantEmails(page.store.id, accountantEmailsMax));
+  const shown =
+    emails.length === 0
+      ? markup`<section class="panel empty" role="status"><h2>${accountant.noneSent}</h2></section>`
+      : markup`<section class="panel flush" aria-label="${accountant.sent}">${sentTable(page, accountants, emails)}</section>`;
+  const query: Query = { state: null, kind: null, search: null };
+  const settings = isPermitted(page.member, 'changeSettings')
+    ? page.link(accountantPath, accountant.title)
+    : undefined;
+  const body = markup`<div class="stack">${page.services.canSend ? undefined : markup`<p class="notice">${text.cannotSend}</p>`}
+${kindForm(page.services, page.language, query, accountantKind)}
+${shown}
+<div class="row">${settings}</div></div>`;
   return page.show('/emails', { title: text.title, body });
 }
 
@@ -258,13 +286,14 @@ function kindForm(
   { frame }: ConsoleServices,
   language: PageLanguage,
   { state, kind, search }: Query,
+  chosen: string = kind ?? '',
 ): Markup {
   const text = emailTexts[language];
   const options = [
     { value: '', text: text.kinds.all },
-    ...kindNames.map((name) => ({ value: name, text: text.kinds[name] })),
+    ...([...kindNames, accountantKind] as const).map((name) => ({ value: name, text: text.kinds[name] })),
   ];
-  return markup`<form class="filters one" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
+  return markup`<form class="filters one" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: chosen })}<button class="button">${text.showKind}</button></form>`;
 }
 
 function emptyPanel(

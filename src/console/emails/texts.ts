@@ -42,7 +42,11 @@ export function emailTag(
   const text = emailTexts[language];
   return hasFailed(email) && isReplaced
     ? markup`<span class="tag ended">${text.replaced}</span>`
-    : markup`<span class="tag ${kinds[email.state]}">${text.stateOf[email.state]}</span>`;
+    : emailStateTag(email.state, language);
+}
+
+export function emailStateTag(state: EmailState, language: PageLanguage): Markup {
+  return markup`<span class="tag ${kinds[state]}">${emailTexts[language].stateOf[state]}</span>`;
 }
 
 /** The reasons for which this service cancels emails, as they are stored. */

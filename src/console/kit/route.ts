@@ -77,6 +77,8 @@ export type ConsoleServices = {
     store: Store,
     send?: (notice: ServiceNotice) => Promise<boolean>,
   ) => Promise<boolean>;
+  /** Sends the emails to the accountants of a store that wait. */
+  readonly sendAccountantEmails: (store: Store) => Promise<void>;
   /** The parts that differ for a store with a mail server of its own; null: nothing. */
   readonly emailPartsOf: (
     storeId: number,

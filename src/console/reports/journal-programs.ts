@@ -1,6 +1,6 @@
 /** The journal’s files for accounting programs: a panel of the page, and the files. */
 
-import type { JournalAccount } from '../../domain/stores/store.ts';
+import type { ReportDays } from '../../domain/books/report-days.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
@@ -13,7 +13,8 @@ import {
 } from '../../service/books/journal-file.ts';
 import type { JournalQuery, JournalReport } from '../../service/books/reports.ts';
 import { inputField } from '../kit/form.ts';
-import { fillPlain } from '../kit/texts.ts';
+import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { accountantPath } from '../accountant/paths.ts';
 import type { ReportContext } from './page.ts';
 import { reportTexts } from './texts.ts';
 
@@ -25,8 +26,11 @@ function taxRateIn({ request, language }: ReportContext): string {
   return typed === '' ? reportTexts[language].programs.taxRateUsual : typed;
 }
 
-function sourceOf(context: ReportContext, { lines, summary }: JournalReport): JournalSource {
-  const { store, source, language } = context;
+/** The journal as the source of files. @param taxRate default: the usual name in the language. */
+export function journalSourceOf(
+  { store, language, now, taxRate }: SourceParts,
+  { lines, summary }: { readonly lines: JournalReport['lines']; readonly summary: ReportDays },
+): JournalSource {
   const text = reportTexts[language];
   return {
     store,
@@ -34,9 +38,20 @@ function sourceOf(context: ReportContext, { lines, summary }: JournalReport): Jo
     lines,
     usualNameOf: (account) => text.accounts[account],
     textOf: (kind) => text.kinds[kind],
-    taxRate: taxRateIn(context),
-    now: source.now,
+    taxRate: taxRate ?? text.programs.taxRateUsual,
+    now,
   };
+}
+
+type SourceParts = Pick<ReportContext, 'store' | 'language'> & {
+  /** ms */
+  readonly now: number;
+  readonly taxRate?: string;
+};
+
+function sourceOf(context: ReportContext, journal: JournalReport): JournalSource {
+  const { store, source, language } = context;
+  return journalSourceOf({ store, language, now: source.now, taxRate: taxRateIn(context) }, journal);
 }
 
 type Exported = (
@@ -69,7 +84,13 @@ export function programsPanel(context: ReportContext, journal: JournalReport): M
     return markup`<div class="stack"><h3>${text.names[format]}</h3>${shown}</div>`;
   });
   return markup`<section class="panel stack" aria-labelledby="programs"><h2 id="programs">${text.title}</h2><p class="soft small">${text.hint}</p>
-${rows}</section>`;
+${rows}${accountantLink(context)}</section>`;
+}
+
+/** For owners, who can have the file sent each month. */
+function accountantLink({ request, basePath, language }: ReportContext): Markup | undefined {
+  if (!isPermitted(request.signedIn.member, 'changeSettings')) return undefined;
+  return markup`<p><a href="${basePath}${accountantPath}">${catalogue[language].accountant.link}</a></p>`;
 }
 
 function form(format: JournalFormat, context: ReportContext, { summary }: JournalReport): Markup {
@@ -91,16 +112,20 @@ function form(format: JournalFormat, context: ReportContext, { summary }: Journa
 function problemText(context: ReportContext, problem: JournalFileProblem): Markup {
   const { language, basePath, request } = context;
   const text = reportTexts[language];
+  const said = problemSentence(problem, language);
   const canChange =
     (problem.name === 'accounts' || problem.name === 'datev') &&
     isPermitted(request.signedIn.member, 'changeSettings');
   const link = canChange
     ? markup` <a href="${basePath}/settings#books">${text.programs.settings}</a>`
     : undefined;
-  return markup`<p class="soft">${problem.name === 'accounts' ? fillPlain(text.programs.accounts, { accounts: namesOf(problem.accounts) }) : text.programs[problem.name]}${link}</p>`;
+  return markup`<p class="soft">${said}${link}</p>`;
+}
 
-  function namesOf(accounts: readonly JournalAccount[]): string {
-    const names = accounts.map((account) => text.accounts[account]);
-    return new Intl.ListFormat(language).format(names);
-  }
+/** Says why a file cannot be made. */
+export function problemSentence(problem: JournalFileProblem, language: PageLanguage): string {
+  const text = reportTexts[language];
+  if (problem.name !== 'accounts') return text.programs[problem.name];
+  const names = problem.accounts.map((account) => text.accounts[account]);
+  return fillPlain(text.programs.accounts, { accounts: new Intl.ListFormat(language).format(names) });
 }

@@ -8,7 +8,7 @@ import { showStaffActions, type ShownActions } from '../../service/staff/people.
 import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts';
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
-import { amountText, dayText, timeElement } from '../kit/format.ts';
+import { amountText, dayText, monthText, timeElement } from '../kit/format.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
 import { staffPills } from './pills.ts';
 import { parseAmount } from '../../domain/money/money.ts';
@@ -76,6 +76,8 @@ const actions = {
   'webhook-changed': ['settings', null],
   'webhook-deleted': ['settings', null],
   'event-sent': ['settings', null],
+  'month-sent': ['settings', null],
+  'month-opened': ['settings', null],
   'database-restored': ['settings', null],
   'restore-confirmed': ['settings', null],
 } as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
@@ -192,6 +194,7 @@ ${rows}</tbody></table></section>`;
 /** Returns the author of an action without a member: a person who did not sign in, or the command line. */
 function withoutMember({ action }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
+  if (action === 'month-opened') return text.byLink;
   return failures.includes(action) ? text.notSignedIn : text.command;
 }
 
@@ -272,6 +275,7 @@ const flags = [
   'downloaded',
   'allowed',
   'declined',
+  'linksEnded',
 ] as const;
 
 function isFlag(name: string): name is (typeof flags)[number] {
@@ -298,6 +302,8 @@ function detailOf(name: string, shown: string, store: Store, language: PageLangu
       return fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown });
     case 'amount':
       return detailAmount(shown, store, language);
+    case 'month':
+      return monthText(shown, language);
     case 'day':
       return fillPlain(parts.day, { value: dayText(shown, language) });
     case 'before':

@@ -3,6 +3,7 @@
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Counted } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
+import type { Accountant } from '../../domain/emails/accountant.ts';
 import type { Webhook } from '../../domain/events/webhook.ts';
 import type { BackupConcern } from '../../service/backups/backups.ts';
 import type { VersionConcern } from '../../service/versions.ts';
@@ -10,6 +11,7 @@ import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
+import { accountantPath } from '../accountant/paths.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
 import { versionsPath } from '../settings/versions.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -27,6 +29,8 @@ export type Concerns = {
   readonly hasManyWrongCodes: boolean;
   readonly backup: BackupConcern;
   readonly versions: VersionConcern | null;
+  /** The accountants whose last email has not arrived. */
+  readonly unreached: readonly Pick<Accountant, 'address'>[];
 };
 
 /** A person who is limited to locations does not see these parts, which are about the whole store. */
@@ -64,6 +68,12 @@ export function notices(page: Page, concerns: Concerns): Markup | undefined {
     const { concern } = catalogue[page.language].backups;
     items.push({
       content: markup`${concern[concerns.backup]} <a href="${page.basePath}${backupsPath}">${concern.link}</a>`,
+    });
+  }
+  for (const { address } of concerns.unreached) {
+    const { unreached, title } = page.text.accountant;
+    items.push({
+      content: markup`${fill(unreached, { email: markup`<bdi>${address}</bdi>` })} <a href="${page.basePath}${accountantPath}">${title}</a>`,
     });
   }
   if (concerns.versions !== null) items.push({ content: versionNotice(page, concerns.versions) });

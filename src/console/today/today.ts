@@ -20,6 +20,7 @@ import {
 } from '../../service/books/today-page.ts';
 import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
 import type { CardCount } from '../../service/cards/list.ts';
+import { findUnreachedAccountants } from '../../service/emails/accountants.ts';
 import { findBackupConcern, type BackupConcern } from '../../service/backups/backups.ts';
 import { findVersionConcern, type VersionConcern } from '../../service/versions.ts';
 import { recordSetupStep } from '../../service/staff-actions/settings.ts';
@@ -120,6 +121,9 @@ async function find(page: Page): Promise<Found> {
       failed,
       backup: await backupConcernOf(services, signedIn),
       versions: await versionConcernOf(services, signedIn),
+      unreached: isPermitted(member, 'changeSettings')
+        ? await page.read(() => findUnreachedAccountants(ctx, store))
+        : [],
     },
     health: await readHealth(services, signedIn, { hasCards: counts.hasCards }),
   };

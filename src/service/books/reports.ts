@@ -148,7 +148,12 @@ type JournalRow = {
 export type JournalReport = Table<
   ReportDays & Summary<'opening' | 'change' | 'closing' | 'closing_gross' | 'debits' | 'credits'>,
   JournalRow
-> & { readonly lines: readonly JournalLine[]; readonly accounts: readonly AccountBalance[] };
+> & {
+  readonly lines: readonly JournalLine[];
+  readonly accounts: readonly AccountBalance[];
+  /** The liability with VAT, and its causes. `expired` became unusable and stays a part of it. */
+  readonly totals: Readonly<Record<'opening' | 'closing' | 'expired', bigint>> & Causes;
+};
 
 export async function readJournal(
   source: SumsSource,
@@ -176,6 +181,12 @@ export async function readJournal(
     },
     lines,
     accounts: accountsOf(journalOf(before), lines),
+    totals: {
+      opening: opening.amount,
+      ...movementRecord(movementsOf(days)),
+      closing: opening.amount + change.amount,
+      expired: breakageOf(days).expired,
+    },
     rows: lines.map((line) => ({
       day: line.day,
       kind: line.kind,

@@ -18,6 +18,10 @@ import {
   holdCopiedDeliveries,
   sendCopiedDeliveries,
 } from '../../storage/events/copied.ts';
+import {
+  countWaitingAccountantEmails,
+  dropWaitingAccountantEmails,
+} from '../../storage/emails/accountant.ts';
 import { dropOwnerNotices } from '../../storage/emails/owner-notice.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { removeSetupStep, saveSetupStep } from '../../storage/stores/setup-step.ts';
@@ -48,8 +52,12 @@ export function* markRestored(ctx: Context, madeAt: number): Script<void> {
 export type HeldCounts = { readonly emails: number; readonly deliveries: number };
 
 export function* countHeld({ id }: Pick<Store, 'id'>): Script<HeldCounts> {
-  const [emails, deliveries] = yield* parallel(countCopiedEmails(id), countCopiedDeliveries(id));
-  return { emails, deliveries };
+  const [emails, months, deliveries] = yield* parallel(
+    countCopiedEmails(id),
+    countWaitingAccountantEmails(id),
+    countCopiedDeliveries(id),
+  );
+  return { emails: emails + months, deliveries };
 }
 
 const dropped = 'not sent after a restore, as an owner decided';
@@ -74,7 +82,9 @@ export function* confirmRestored(
         yield* sendCopiedEmails(storeId);
         yield* sendCopiedDeliveries(storeId);
       } else {
-        yield* dropCopiedEmails(storeId, { now: ctx.clock.now(), response: dropped });
+        const drop = { now: ctx.clock.now(), response: dropped };
+        yield* dropCopiedEmails(storeId, drop);
+        yield* dropWaitingAccountantEmails(storeId, drop);
         yield* dropCopiedDeliveries(storeId, dropped);
       }
       return held;

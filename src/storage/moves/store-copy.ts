@@ -89,7 +89,7 @@ export function* listArrivingStores(): Script<readonly number[]> {
 
 /** Counts the emails, webhook deliveries and updates of wallets of a store that a process is sending (ms). */
 export function* countClaims(storeId: number, now: number): Script<number> {
-  const [emails, deliveries, updates] = yield* parallel(
+  const [emails, deliveries, updates, months] = yield* parallel(
     one(sql<{ claims: bigint }>`
       select count(*) as claims from email_deliveries
       where store_id = ${storeId} and next_at > ${now} and lease is not null`),
@@ -99,8 +99,11 @@ export function* countClaims(storeId: number, now: number): Script<number> {
     one(sql<{ claims: bigint }>`
       select count(*) as claims from wallet_cards
       where store_id = ${storeId} and next_at > ${now} and lease is not null`),
+    one(sql<{ claims: bigint }>`
+      select count(*) as claims from accountant_emails
+      where store_id = ${storeId} and next_at > ${now} and lease is not null`),
   );
-  return toNumber(emails.claims + deliveries.claims + updates.claims);
+  return toNumber(emails.claims + deliveries.claims + updates.claims + months.claims);
 }
 
 export type StoreCopyState = 'copying' | 'failed' | 'complete';

@@ -12,6 +12,8 @@ export type TableKind = 'by store' | 'everywhere' | 'own';
 
 export const tableKinds: Readonly<Record<string, TableKind>> = {
   access_tokens: 'by store',
+  accountant_emails: 'by store',
+  accountants: 'by store',
   backup_settings: 'own',
   backups: 'own',
   batch_parts: 'by store',

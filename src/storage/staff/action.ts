@@ -58,6 +58,8 @@ const staffActionNames = [
   'webhook-changed',
   'webhook-deleted',
   'event-sent',
+  'month-sent',
+  'month-opened',
   'database-restored',
   'restore-confirmed',
 ] as const;

@@ -1,0 +1,2 @@
+/** The page on which an owner names the accountants. */
+export const accountantPath = '/settings/accountant';

@@ -1,0 +1,135 @@
+/** Sends the emails to accountants about months that have ended. */
+
+import { monthNotice } from '../console/accountant/notice.ts';
+import { emailBackoff, nextAttempt } from '../delivery/backoff.ts';
+import type { EmailOutcome } from '../delivery/email/outcome.ts';
+import { daysOfMonth } from '../domain/emails/accountant.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { Log } from '../platform/log.ts';
+import { readJournal } from '../service/books/reports.ts';
+import {
+  claimAccountantEmails,
+  enqueueDueMonths,
+  findDueMonths,
+  listStoresToReport,
+  listStoresWithAccountants,
+  monthToken,
+  settleAccountantEmail,
+  type AddressedMonth,
+} from '../service/emails/accountants.ts';
+import type { AccountantSettlement } from '../storage/emails/accountant.ts';
+import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
+import type { Database } from './database.ts';
+import { deliverNotice, type EmailSetup } from './email.ts';
+
+export type AccountantEmails = {
+  /** Enqueues the emails that are due, and sends those that wait. @returns how many mail servers have accepted. */
+  readonly run: () => Promise<number>;
+  /** Sends those of a store that wait, such as one that an owner has requested. */
+  readonly sendOf: (store: Store) => Promise<void>;
+};
+
+type Parts = {
+  readonly database: Pick<Database, 'ctx' | 'storage'>;
+  readonly email: Pick<EmailSetup, 'senders' | 'ownTransport' | 'canSend'>;
+  /** The base of the links; null: the service does not know its own address, and sends none. */
+  readonly pagesUrl: string | null;
+  readonly logger: Log['logger'];
+};
+
+/** Longer than all attempts at the emails of one claim. */
+const claimMs = 5 * 60_000;
+const claimedMax = 10;
+const storesMax = 20;
+
+export function accountantEmails({ database, email: setup, pagesUrl, logger }: Parts): AccountantEmails {
+  const { ctx, storage } = database;
+
+  const settlementOf = (
+    { attempts: made, firstAt, createdAt }: AddressedMonth['email'],
+    outcome: EmailOutcome | null,
+  ): AccountantSettlement => {
+    const response = outcome?.response ?? null;
+    if (outcome?.kind === 'sent' || outcome?.kind === 'kept')
+      return { state: outcome.kind, response, nextAt: null };
+    if (outcome?.kind === 'rejected') return { state: 'bounced', response, nextAt: null };
+    const random = (ctx.random.bytes(1)[0] ?? 0) / 256;
+    const nextAt = nextAttempt(
+      emailBackoff,
+      { made, firstAt: firstAt ?? createdAt },
+      { now: ctx.clock.now(), random, retryAfterMs: null },
+    );
+    return { state: nextAt === null ? 'dead' : 'deferred', response, nextAt };
+  };
+
+  const attempt = async (store: Store, addressed: AddressedMonth, lease: number): Promise<boolean> => {
+    const { email, accountant } = addressed;
+    const source = { storage, store, now: ctx.clock.now() };
+    const journal = email.kind === 'test' ? null : await readJournal(source, daysOfMonth(email.month));
+    const link = `${pagesUrl}/accountant/${monthToken(ctx, addressed).reveal()}`;
+    const notice = monthNotice(store, addressed, { totals: journal?.totals ?? null, link });
+    const outcome = await deliverNotice(
+      setup,
+      { ...notice, store, to: accountant.address },
+      // The same in every attempt, so that receivers recognize a repeated one.
+      { name: `month-${email.id}`, date: email.createdAt },
+    );
+    const settlement = settlementOf(email, outcome);
+    await storage.write(() => settleAccountantEmail(email, lease, { ...settlement, now: ctx.clock.now() }));
+    if (settlement.state === 'bounced' || settlement.state === 'dead')
+      logger.warn(
+        { store: store.domain, month: email.month, state: settlement.state },
+        'an email to an accountant was not delivered',
+      );
+    return settlement.state === 'sent' || settlement.state === 'kept';
+  };
+
+  /** @returns how many were accepted. */
+  const sendOf = async (store: Store): Promise<number> => {
+    if (pagesUrl === null || !(await setup.canSend(store.id))) return 0;
+    const now = ctx.clock.earliest();
+    const lease = ctx.random.id();
+    const claim = { now, until: now + claimMs, lease, limit: claimedMax };
+    const claimed = await storage.write(() => claimAccountantEmails(ctx, store.id, claim));
+    const sent = await Promise.all(claimed.map(async (each) => await attempt(store, each, lease)));
+    return sent.filter((isSent) => isSent).length;
+  };
+
+  /** Runs a step for each store of a list. A store that is closed does not stop the others. */
+  const forStores = async (
+    ids: readonly number[],
+    step: (store: Store) => Promise<number>,
+  ): Promise<number> => {
+    if (ids.length === 0) return 0;
+    let count = 0;
+    for (const { store } of await storage.read(listOpenStores)) {
+      if (!ids.includes(store.id)) continue;
+      try {
+        count += await step(store);
+      } catch (error) {
+        if (!isStoreClosed(error)) throw error;
+      }
+    }
+    return count;
+  };
+
+  return {
+    async run() {
+      if (pagesUrl === null) return 0;
+      await forStores(await storage.read(listStoresWithAccountants), async (store) => {
+        if (!(await setup.canSend(store.id))) return 0;
+        // Reads first, because most runs find nothing.
+        if ((await storage.read(() => findDueMonths(ctx, store))).length > 0)
+          await storage.write(() => enqueueDueMonths(ctx, store));
+        return 0;
+      });
+      return await forStores(
+        await storage.read(() => listStoresToReport(ctx.clock.earliest(), storesMax)),
+        sendOf,
+      );
+    },
+    async sendOf(store) {
+      await sendOf(store);
+    },
+  };
+}
