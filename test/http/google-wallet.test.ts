@@ -422,6 +422,9 @@ test('updates that are not accepted are repeated until they are, and the owner s
 test('a card that Google does not accept is not added, and the recipient and the owner learn it', async () => {
   await signInAgain();
   const { id, code } = await shop.issue();
+  google.reply = () => ({ status: 503, message: 'Try later' });
+  assert.match((await addForm(code)).text, /role="alert">Your card could not be added to the wallet/);
+  assert.deepEqual(await failures(), [], 'a person repeats it');
   google.reply = ({ method, path: at }) =>
     method === 'POST' && at.endsWith('/giftCardObject') ? { status: 403, message: 'Not allowed' } : undefined;
   const response = await addForm(code);

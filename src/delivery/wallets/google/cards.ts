@@ -137,7 +137,8 @@ export function openGoogleCards(parts: Parts): GoogleCards {
         : patched;
     // Another process has created it at the same time.
     if (result.kind === 'exists') return { kind: 'done', value: {} };
-    if (result.kind === 'gone') return { kind: 'failed', detail: result.detail, retryAfterMs: null };
+    if (result.kind === 'gone')
+      return { kind: 'failed', detail: result.detail, retryAfterMs: null, isTransient: false };
     if (result.kind !== 'done') return result;
     const [oldest] = known.keys();
     if (known.size >= knownClassesMax && oldest !== undefined) known.delete(oldest);
@@ -199,16 +200,16 @@ export function openGoogleCards(parts: Parts): GoogleCards {
     if (earlier !== null) {
       const path = `${objects}/${earlier}`;
       const ended = await google.call(access, { method: 'PATCH', path, content: endedObject() });
-      if (ended.kind !== 'done' && ended.kind !== 'gone') return failureOf(ended);
+      if (ended.kind !== 'done' && ended.kind !== 'gone') return placingOf(ended);
     }
     const shared = await classOf(store, wallet);
     if (known.get(shared.id) !== JSON.stringify(shared)) {
       const ensured = await ensureClass(access, shared);
-      if (ensured.kind !== 'done') return failureOf(ensured);
+      if (ensured.kind !== 'done') return placingOf(ensured);
     }
     const content = contentOf(parts, store, { card, code });
     const put = await putObject(access, { object, classId: shared.id, content, code });
-    if (put.kind !== 'done') return failureOf(put);
+    if (put.kind !== 'done') return placingOf(put);
     const isSaved = await storage.write(() => placeObject(ctx, key, { issuerId, object, code }));
     return isSaved ? object : { failure: null };
   }
@@ -242,7 +243,7 @@ export function openGoogleCards(parts: Parts): GoogleCards {
       if (!wallet) return undefined;
       const shared = await classOf(store, wallet);
       const result = await ensureClass(accessOf(ctx, wallet), shared);
-      if (result.kind !== 'done') return { ok: false, detail: failureOf(result).failure };
+      if (result.kind !== 'done') return { ok: false, detail: detailOf(result) };
       await storage.write(() => recordWalletHealth(wallet, { failure: null, now: ctx.clock.earliest() }));
       const { reviewStatus: status } = result.value;
       const isStatus = typeof status === 'string' && /^\w{1,40}$/.test(status);
@@ -251,12 +252,19 @@ export function openGoogleCards(parts: Parts): GoogleCards {
   };
 }
 
-/** Null: nothing was tried. */
+/** A card that was not placed. A failure is recorded for the owner; null: it can be placed later. */
 type Placing = { readonly failure: string | null };
 
-function failureOf(result: Exclude<GoogleResult, { readonly kind: 'done' }>): { readonly failure: string } {
-  if (result.kind === 'failed' || result.kind === 'gone') return { failure: result.detail };
-  return { failure: 'the request was not completed' };
+type Unplaced = Exclude<GoogleResult, { readonly kind: 'done' }>;
+
+function placingOf(result: Unplaced): Placing {
+  // Nothing repeats it, so a recorded failure would stay until the next card is added.
+  const isTransient = result.kind !== 'failed' || result.isTransient;
+  return { failure: isTransient && result.kind !== 'gone' ? null : detailOf(result) };
+}
+
+function detailOf(result: Unplaced): string {
+  return result.kind === 'failed' || result.kind === 'gone' ? result.detail : 'the request was not completed';
 }
 
 /** The stores of an issuer have a class each. */

@@ -26,8 +26,14 @@ export type GoogleResult =
   /** Google has no such object or class. */
   | { readonly kind: 'gone'; readonly detail: string }
   | { readonly kind: 'exists' }
-  /** @param detail a sentence for the store without a full stop. */
-  | { readonly kind: 'failed'; readonly detail: string; readonly retryAfterMs: number | null }
+  /** `detail` is a sentence for the store without a full stop. */
+  | {
+      readonly kind: 'failed';
+      readonly detail: string;
+      readonly retryAfterMs: number | null;
+      /** Whether the same request can succeed later without a change at Google. */
+      readonly isTransient: boolean;
+    }
   | { readonly kind: 'cancelled' };
 
 /** @param key identifies the credential. */
@@ -131,12 +137,17 @@ export function openGoogle(network: PublicNetwork, now: () => number): Google {
   };
 }
 
-const noToken: Failure = { kind: 'failed', detail: 'responded with no access token', retryAfterMs: null };
+const noToken: Failure = {
+  kind: 'failed',
+  detail: 'responded with no access token',
+  retryAfterMs: null,
+  isTransient: true,
+};
 
 type Responded = Extract<GoogleResponse, { readonly kind: 'responded' }>;
 
 function lost(response: Exclude<GoogleResponse, Responded>): Failure {
-  return response.kind === 'failed' ? { ...response, retryAfterMs: null } : response;
+  return response.kind === 'failed' ? { ...response, retryAfterMs: null, isTransient: true } : response;
 }
 
 function resultOf(response: Responded, code: Secret | null, now: number): GoogleResult {
@@ -169,7 +180,8 @@ function rejected({ status, retryAfter, body }: Responded, now: number, code: Se
         .slice(0, detailLengthMax)
         .trim();
   const detail = `responded with ${status}${words === '' ? '' : `: ${words}`}`;
-  return { kind: 'failed', detail, retryAfterMs: parseRetryAfter(retryAfter, now) } as const;
+  const isTransient = status === 429 || status >= 500;
+  return { kind: 'failed', detail, retryAfterMs: parseRetryAfter(retryAfter, now), isTransient } as const;
 }
 
 /** The words of an error of the API, and of one of the token endpoint (RFC 6749, 5.2). */
