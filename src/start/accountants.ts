@@ -17,6 +17,7 @@ import {
   settleAccountantEmail,
   type AddressedMonth,
 } from '../service/emails/accountants.ts';
+import { readEmailSettings } from '../service/emails/settings.ts';
 import type { AccountantSettlement } from '../storage/emails/accountant.ts';
 import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 import type { Database } from './database.ts';
@@ -67,10 +68,11 @@ export function accountantEmails({ database, email: setup, pagesUrl, logger }: P
     const source = { storage, store, now: ctx.clock.now() };
     const journal = email.kind === 'test' ? null : await readJournal(source, daysOfMonth(email.month));
     const link = `${pagesUrl}/accountant/${monthToken(ctx, addressed).reveal()}`;
+    const { replyTo } = await storage.read(() => readEmailSettings(store.id));
     const notice = monthNotice(store, addressed, { totals: journal?.totals ?? null, link });
     const outcome = await deliverNotice(
       setup,
-      { ...notice, store, to: accountant.address },
+      { ...notice, replyTo, store, to: accountant.address },
       // The same in every attempt, so that receivers recognize a repeated one.
       { name: `month-${email.id}`, date: email.createdAt },
     );

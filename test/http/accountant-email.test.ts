@@ -12,7 +12,7 @@ import { receivedEmails } from '../delivery/email/received.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join } from '../support/console.ts';
-import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
+import { formOf, openStaffedShop, sendForm, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { clockIn, dayMs, shopAt } from '../support/sandbox-shop.ts';
 import { command } from '../support/served.ts';
@@ -265,6 +265,14 @@ test('months that pass while the clock is advanced have one email each, in the f
   const rows = await monthRows();
   assert.equal(rows.length, 3);
   assert.equal(new Set(rows).size, 3);
+  const created = await sandbox.query("select created_at from accountant_emails where kind = 'month'");
+  for (const { created_at: at } of created) {
+    const { day, hour } = Temporal.Instant.fromEpochMilliseconds(Number(at)).toZonedDateTimeISO(
+      'Europe/Berlin',
+    );
+    // A long advance has steps of some hours.
+    assert.ok(day === 1 && hour >= 9 && hour < 13, `day ${day}, hour ${hour}`);
+  }
   const email = (await keptEmails()).at(-1);
   assert.ok(email);
   assert.match(email.subject, /^Cartes cadeaux de Flowers : /);
@@ -301,6 +309,7 @@ test('an email that bounces is shown with its reason and on Today, until one arr
   const { service } = shop;
   const browser = await join(service, 'owner', visitorOf(service));
   await add(browser, { email: address, language: 'en', format: 'csv' });
+  await sendForm(browser, '/settings', { reply_to: 'owner@flowers.example' });
   const [id = ''] = await idsOf(browser);
   assert.equal((await submit(browser, id, 'send')).status, 303);
   const page = textOfPage(await browser.get(`${path}/${id}`));
@@ -316,6 +325,7 @@ test('an email that bounces is shown with its reason and on Today, until one arr
   const [email, ...others] = receivedEmails(server);
   assert.ok(email && others.length === 0);
   assert.deepEqual(email.to, [address]);
+  assert.ok(email.headers.includes('Reply-To: owner@flowers.example'), email.headers.join('\n'));
   assert.match(email.text, /Outstanding at the end: €0\.00/);
   const shown = await visitorOf(service).get(linkIn(email));
   assert.equal(shown.status, 200);

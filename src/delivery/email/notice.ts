@@ -16,12 +16,14 @@ export type Notice = {
   readonly facts?: readonly (readonly [name: string, value: string])[];
   /** After the table; absent: none. */
   readonly link?: { readonly text: string; readonly url: string };
+  /** The address for replies. Absent or null: the sender's. */
+  readonly replyTo?: string | null;
   /** For `lang` attributes. */
   readonly locale: string;
 };
 
 export function noticeEmail(
-  { subject, paragraphs, code, facts = [], link, locale }: Notice,
+  { subject, paragraphs, code, facts = [], link, replyTo = null, locale }: Notice,
   {
     id,
     date,
@@ -56,7 +58,7 @@ export function noticeEmail(
     date,
     from: { name: store.name, address: from },
     to,
-    replyTo: null,
+    replyTo,
     content: {
       kind: 'notice',
       subject,
