@@ -8,6 +8,7 @@ import { openApiDocument } from './openapi.ts';
 import { baseUrlOf } from './operation.ts';
 import { allPages } from './pages.ts';
 import type { ReferencePage } from './content.ts';
+import { consoleFolder, consoleFonts, consoleLook } from './console-look.ts';
 import { searchedSections } from './search.ts';
 import { referenceStyle } from './style.ts';
 import * as texts from './texts.ts';
@@ -40,10 +41,10 @@ export function documentationOf({
 }): ServedDocumentation {
   const token = sandbox?.token ?? null;
   const pages = allPages({ baseUrl: baseUrlOf({ origin, basePath }), token });
-  const makersOf = makerOf(sandbox !== null);
+  const makersOf = makerOf({ isSandbox: sandbox !== null, isOriginKnown: origin !== '' });
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
-  const makers = new Map([
+  const makers = new Map<string, Maker>([
     ...pages.flatMap(makersOf),
     ['/docs/script.js', () => ({ type: script, content: readProgramFile('docs/assets/reference.js') })],
     ...(token === null
@@ -52,7 +53,14 @@ export function documentationOf({
           ['/docs/run.js', () => ({ type: script, content: readProgramFile('docs/assets/run.js') })],
         ] as const)),
     ['/docs/search.json', () => ({ type: json, content: JSON.stringify(pages.flatMap(searchedSections)) })],
-    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', content: referenceStyle })],
+    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', content: consoleLook() + referenceStyle })],
+    ...consoleFonts.map(
+      (name) =>
+        [
+          `/docs/${name}`,
+          () => ({ type: 'font/woff2', content: readProgramFile(`${consoleFolder}/${name}`) }),
+        ] as const,
+    ),
     [
       '/openapi.json',
       () => ({ type: json, content: JSON.stringify(openApiDocument(basePath, origin), null, 2) }),
@@ -72,7 +80,7 @@ export function documentationOf({
 
 type Maker = () => ServedDocument;
 
-function makerOf(isSandbox: boolean) {
+function makerOf(service: Parameters<typeof pageHtml>[2]) {
   return (
     page: ReferencePage,
     _index: number,
@@ -82,7 +90,7 @@ function makerOf(isSandbox: boolean) {
     const path = isIndex ? '/docs' : `/docs/${page.name}`;
     const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
     return [
-      [path, () => ({ type: html, content: pageHtml(page, pages, isSandbox) })],
+      [path, () => ({ type: html, content: pageHtml(page, pages, service) })],
       [`${path}.md`, () => ({ type: markdown, content: pageMarkdown(page, place) })],
     ];
   };

@@ -13,14 +13,21 @@ import {
 } from './content.ts';
 import { sandboxNotice } from '../domain/sandbox.ts';
 import { inlineHtml, textHtml } from './markdown.ts';
+import { unknownServiceUrl } from './operation.ts';
 
 /** The page with the navigation to all pages. */
-export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[], isSandbox: boolean): string {
+export function pageHtml(
+  page: ReferencePage,
+  pages: readonly ReferencePage[],
+  { isSandbox, isOriginKnown }: { readonly isSandbox: boolean; readonly isOriginKnown: boolean },
+): string {
   const banner = isSandbox
     ? markup`<p class="sandbox" role="note">${sandboxNotice('en')}</p>
 `
     : undefined;
   const isIndex = page.name === '';
+  // The script writes the URL that the browser uses: the server cannot know it without trusting the header Host.
+  const unknown = isOriginKnown ? undefined : markup` data-unknown-url="${unknownServiceUrl}"`;
   const place: Place = { folder: isIndex ? 'root' : 'docs', extension: '' };
   const twin = urlOf(isIndex ? '/docs' : page.name, { ...place, extension: '.md' });
   const { title, note, samples } = page;
@@ -43,10 +50,11 @@ ${
 }<link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${twin}">
 </head>
-<body>
+<body${unknown}>
 <a class="skip" href="#content">Skip to the content</a>
 <nav class="side" aria-label="All pages">
 <a class="home" href="${urlOf('/docs', place)}"${isIndex ? markup` aria-current="page"` : undefined}>Largesse <span>API ${version}</span></a>
+<div class="search"></div>
 <details><summary>All pages</summary>
 ${navigation(page, pages, place)}</details>
 </nav>

@@ -3,39 +3,11 @@ const css = String.raw;
 
 export const textStyle: string = css`
   :root {
-    color-scheme: light dark;
-    --paper: #fff;
-    --panel: #f6f8f7;
-    --ink: #1b2420;
-    --soft: #55605a;
-    --line: #e1e7e3;
-    --line-strong: #7f8a84;
-    --accent: #08654f;
-    --tint: #e4f2ed;
-    --amber: #8a4b00;
-    --red: #a8261c;
-    --blue: #1b5a94;
-    --code: #14201c;
-    --code-line: #2a3a34;
-    --code-ink: #e3ece8;
-    --code-soft: #9db3aa;
-    --mono: ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace;
-  }
-  @media (prefers-color-scheme: dark) {
-    :root {
-      --paper: #111614;
-      --panel: #1a211e;
-      --ink: #e3e9e6;
-      --soft: #a0aca6;
-      --line: #2b3330;
-      --line-strong: #77837d;
-      --accent: #6fcfb4;
-      --tint: #17332b;
-      --amber: #e5ae5c;
-      --red: #f2938b;
-      --blue: #83bcec;
-      --code: #0b100e;
-    }
+    --blue: light-dark(#1b5a94, #83bcec);
+    --block: light-dark(#14201c, #0b100e);
+    --block-line: #2a3a34;
+    --block-ink: #e3ece8;
+    --block-soft: #9db3aa;
   }
   * {
     box-sizing: border-box;
@@ -47,20 +19,20 @@ export const textStyle: string = css`
   }
   body {
     margin: 0;
-    background: var(--paper);
+    background: var(--ground);
     color: var(--ink);
-    font: 1rem/1.6 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif;
+    font: 400 var(--s0)/1.6 var(--text);
     overflow-wrap: break-word;
   }
   a {
-    color: var(--accent);
+    color: var(--link);
     text-underline-offset: 0.2em;
     text-decoration-thickness: 1px;
   }
   :focus-visible {
-    outline: 2px solid var(--accent);
+    outline: 3px solid var(--focus);
     outline-offset: 2px;
-    border-radius: 4px;
+    border-radius: var(--r1);
   }
   .skip {
     position: absolute;
@@ -70,7 +42,7 @@ export const textStyle: string = css`
     left: 1rem;
     top: 1rem;
     padding: 0.5rem 1rem;
-    background: var(--paper);
+    background: var(--ground);
     z-index: 1;
   }
   h1,
@@ -81,17 +53,21 @@ export const textStyle: string = css`
     text-wrap: balance;
   }
   h1 {
-    font-size: 2rem;
-    letter-spacing: -0.02em;
+    font: 500 var(--s3)/1.15 var(--figure);
+    letter-spacing: -0.01em;
+  }
+  h2,
+  h3 {
+    font-weight: 600;
+    line-height: 1.2;
   }
   h2 {
     margin: 2.75rem 0 0.75rem;
-    font-size: 1.1875rem;
-    letter-spacing: -0.01em;
+    font-size: var(--s1);
   }
   h3 {
     margin: 1.75rem 0 0.375rem;
-    font-size: 1rem;
+    font-size: var(--s0);
   }
   :is(h2, h3) > a {
     color: inherit;
@@ -102,8 +78,8 @@ export const textStyle: string = css`
     color: var(--soft);
   }
   :is(h2, h3):target > a {
-    background: var(--tint);
-    box-shadow: 0 0 0 0.375rem var(--tint);
+    background: var(--good-ground);
+    box-shadow: 0 0 0 0.375rem var(--good-ground);
   }
   p,
   ul,
@@ -118,44 +94,44 @@ export const textStyle: string = css`
     margin: 0.25rem 0;
   }
   code {
-    font: 0.875em/1.5 var(--mono);
+    font: 0.875em/1.5 var(--code);
   }
   :is(p, li) > code {
     padding: 0.1em 0.3em;
-    border-radius: 4px;
-    background: var(--panel);
+    border-radius: var(--r1);
+    background: var(--sunken);
     overflow-wrap: anywhere;
   }
   pre {
     overflow-x: auto;
     padding: 1rem;
-    border: 1px solid var(--code-line);
-    border-radius: 10px;
-    background: var(--code);
-    color: var(--code-ink);
-    font-size: 0.8125rem;
+    border: 1px solid var(--block-line);
+    border-radius: var(--r2);
+    background: var(--block);
+    color: var(--block-ink);
+    font-size: var(--s-1);
     line-height: 1.65;
     white-space: pre-wrap;
     overflow-wrap: anywhere;
   }
   pre code {
     font: inherit;
-    font-family: var(--mono);
+    font-family: var(--code);
   }
   pre:focus-visible {
     outline-offset: -2px;
-    border-radius: 10px;
+    border-radius: var(--r2);
   }
   figure {
-    border: 1px solid var(--code-line);
-    border-radius: 10px;
-    background: var(--code);
+    border: 1px solid var(--block-line);
+    border-radius: var(--r2);
+    background: var(--block);
   }
   figcaption {
     padding: 0.5rem 1rem;
-    border-bottom: 1px solid var(--code-line);
-    color: var(--code-soft);
-    font-size: 0.8125rem;
+    border-bottom: 1px solid var(--block-line);
+    color: var(--block-soft);
+    font-size: var(--s-1);
   }
   figure pre {
     margin: 0;
@@ -163,26 +139,28 @@ export const textStyle: string = css`
   }
   .languages summary {
     padding: 0.375rem 1rem;
-    color: var(--code-soft);
-    font-size: 0.8125rem;
+    color: var(--block-soft);
+    font-size: var(--s-1);
     cursor: pointer;
   }
   .languages summary:hover,
   .languages [open] > summary {
-    color: var(--code-ink);
+    color: var(--block-ink);
   }
   .copy {
+    min-width: 4.25rem;
+    min-height: 1.5rem;
     padding: 0.125rem 0.5rem;
-    border: 1px solid var(--code-line);
-    border-radius: 6px;
-    background: var(--code);
-    color: var(--code-soft);
+    border: 1px solid var(--block-line);
+    border-radius: var(--r1);
+    background: var(--block);
+    color: var(--block-soft);
     font: inherit;
-    font-size: 0.8125rem;
+    font-size: var(--s-1);
     cursor: pointer;
   }
   .copy:hover {
-    color: var(--code-ink);
+    color: var(--block-ink);
   }
   figcaption .copy {
     float: right;
@@ -190,9 +168,9 @@ export const textStyle: string = css`
   }
   .run {
     padding: 0.5rem 1rem 1rem;
-    border-top: 1px solid var(--code-line);
-    color: var(--code-soft);
-    font-size: 0.8125rem;
+    border-top: 1px solid var(--block-line);
+    color: var(--block-soft);
+    font-size: var(--s-1);
   }
   .run label {
     display: block;
@@ -203,29 +181,29 @@ export const textStyle: string = css`
     display: block;
     width: 100%;
     padding: 0.25rem 0.5rem;
-    border: 1px solid var(--code-soft);
-    border-radius: 6px;
-    background: var(--code);
-    color: var(--code-ink);
-    font: 0.8125rem/1.5 var(--mono);
+    border: 1px solid var(--block-soft);
+    border-radius: var(--r1);
+    background: var(--block);
+    color: var(--block-ink);
+    font: 0.8125rem/1.5 var(--code);
   }
   .run button {
     min-height: 2rem;
     padding: 0.25rem 1rem;
-    border: 1px solid var(--code-soft);
-    border-radius: 6px;
-    background: var(--code);
-    color: var(--code-ink);
+    border: 1px solid var(--block-soft);
+    border-radius: var(--r1);
+    background: var(--block);
+    color: var(--block-ink);
     font: inherit;
     cursor: pointer;
   }
   .run button:disabled {
-    color: var(--code-soft);
+    color: var(--block-soft);
     cursor: default;
   }
   .run p {
     margin: 0.5rem 0;
-    color: var(--code-ink);
+    color: var(--block-ink);
   }
   .run pre {
     max-height: 30rem;
@@ -233,6 +211,25 @@ export const textStyle: string = css`
   }
   .copied {
     position: relative;
+  }
+  .copied:has(> [hidden]) {
+    display: none;
+  }
+  /* The room of the button, also before the script adds it. */
+  @media (scripting: enabled) {
+    .text > pre,
+    header > pre,
+    .copied > pre {
+      padding-inline-end: 5rem;
+    }
+  }
+  .sr {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
   }
   .copied .copy {
     position: absolute;

@@ -1,5 +1,6 @@
 /**
- * The style sheet of the API reference: system fonts, the reader's light or dark mode, and nothing from other hosts.
+ * The style sheet of the API reference: the fonts and colors of the pages for staff, the reader's light or dark mode, and
+ * nothing from other hosts.
  * The tag only names the language for the formatter.
  */
 import { textStyle } from './style-text.ts';
@@ -13,21 +14,23 @@ export const referenceStyle: string = css`
   .side {
     padding: 0.875rem 1.25rem;
     border-bottom: 1px solid var(--line);
-    background: var(--panel);
-    font-size: 0.875rem;
+    background: var(--surface);
+    font-size: var(--s-1);
   }
   .home {
     color: var(--ink);
-    font-weight: 650;
-    font-size: 1rem;
+    font: 500 var(--s2)/1.2 var(--figure);
     text-decoration: none;
+  }
+  .home span {
+    font-family: var(--text);
   }
   .home span,
   .group,
   .type,
   .optional {
     color: var(--soft);
-    font-size: 0.8125rem;
+    font-size: var(--s-1);
     font-weight: 400;
   }
   summary {
@@ -55,7 +58,7 @@ export const referenceStyle: string = css`
     gap: 0.75rem;
     margin: 0 -0.625rem;
     padding: 0.3rem 0.625rem;
-    border-radius: 6px;
+    border-radius: var(--r1);
     color: var(--soft);
     text-decoration: none;
   }
@@ -63,54 +66,100 @@ export const referenceStyle: string = css`
     color: var(--ink);
   }
   .side li a[aria-current] {
-    background: var(--tint);
-    color: var(--accent);
+    background: var(--good-ground);
+    color: var(--link);
     font-weight: 600;
   }
   .side [hidden] {
     display: none;
   }
-  [type='search'] {
+  /* The room of the search, before the script adds it. */
+  .search:not(:empty) {
+    display: contents;
+  }
+  @media (scripting: enabled) {
+    .search:empty {
+      height: 3.75rem;
+    }
+  }
+  [role='combobox'] {
     width: 100%;
-    margin: 0.75rem 0 0.25rem;
-    padding: 0.4rem 0.625rem;
+    min-height: 2.75rem;
+    padding: 0.4rem 2.25rem 0.4rem 0.75rem;
     border: 1px solid var(--line-strong);
-    border-radius: 6px;
-    background: var(--paper);
+    border-radius: var(--r2);
+    background: var(--ground);
     color: inherit;
     font: inherit;
+    font-size: var(--s0);
+  }
+  [role='combobox']::-webkit-search-cancel-button {
+    display: none;
   }
   [role='search'] {
     position: sticky;
     top: 0;
     z-index: 1;
-    background: var(--panel);
+    padding: 0.75rem 0 0.25rem;
+    background: var(--surface);
+  }
+  [role='search'] kbd {
+    position: absolute;
+    inset: 1.375rem 0.75rem auto auto;
+    min-width: 1.5rem;
+    border: 1px solid var(--line-strong);
+    border-radius: var(--r1);
+    color: var(--soft);
+    font: var(--s-1)/1.375rem var(--code);
+    text-align: center;
+  }
+  :focus + kbd {
+    display: none;
+  }
+  .side .found {
+    margin: 0.25rem 0;
+    color: var(--soft);
+    font-weight: 400;
+  }
+  .side .found:empty {
+    margin: 0;
   }
   .results small {
     display: block;
     overflow: hidden;
-    margin-bottom: 0.5rem;
+    width: 100%;
     color: var(--soft);
     font-size: 0.75rem;
     text-overflow: ellipsis;
     white-space: nowrap;
   }
+  .side .results li a {
+    display: block;
+    padding-block: 0.375rem;
+    color: var(--ink);
+  }
+  .side .results a[aria-selected='true'] {
+    background: var(--good-ground);
+    color: var(--link);
+    outline: 2px solid var(--focus);
+    outline-offset: -2px;
+  }
   .method {
     color: var(--soft);
-    font: 600 0.6875rem/1 var(--mono);
+    font: 600 0.6875rem/1 var(--code);
     letter-spacing: 0.02em;
   }
   .get {
     color: var(--blue);
   }
   .post {
-    color: var(--accent);
+    color: var(--link);
   }
   .put {
-    color: var(--amber);
+    color: var(--wait);
   }
   .delete {
-    color: var(--red);
+    color: var(--bad);
   }
 
   /* Content */
@@ -128,11 +177,11 @@ export const referenceStyle: string = css`
     margin-right: 0.25rem;
     padding: 0.3rem 0.45rem;
     border: 1px solid;
-    border-radius: 6px;
+    border-radius: var(--r1);
   }
   .endpoint code {
     background: none;
-    font-size: 0.9375rem;
+    font-size: var(--s0);
   }
   h1 + p:not(.endpoint) {
     margin-top: 0.75rem;
@@ -146,7 +195,7 @@ export const referenceStyle: string = css`
   .links {
     padding: 0;
     list-style: none;
-    font-size: 0.9375rem;
+    font-size: var(--s0);
   }
   .rows > li,
   .links > li {
@@ -169,20 +218,20 @@ export const referenceStyle: string = css`
     font-weight: 600;
   }
   .required {
-    color: var(--amber);
-    font-size: 0.8125rem;
+    color: var(--wait);
+    font-size: var(--s-1);
   }
   .more {
     margin: 0.625rem 0 0;
     padding: 0 0.875rem;
     border: 1px solid var(--line);
-    border-radius: 10px;
-    font-size: 0.9375rem;
+    border-radius: var(--r2);
+    font-size: var(--s0);
   }
   .more > summary {
     padding: 0.5rem 0;
     color: var(--soft);
-    font-size: 0.875rem;
+    font-size: var(--s-1);
   }
   .more > .rows {
     margin: 0;
@@ -210,7 +259,7 @@ export const referenceStyle: string = css`
     padding-top: 1.25rem;
     border-top: 1px solid var(--line);
     color: var(--soft);
-    font-size: 0.875rem;
+    font-size: var(--s-1);
   }
   footer nav {
     display: flex;
@@ -243,8 +292,12 @@ export const referenceStyle: string = css`
       height: 100vh;
       overflow-y: auto;
       padding: 1.75rem 1.5rem;
+      scroll-padding-block: 6rem 2rem;
       border: 0;
       border-right: 1px solid var(--line);
+    }
+    [role='search'] {
+      top: -1.75rem;
     }
     /* The navigation opens at the group of the current page. */
     .side p:not(:first-of-type):has(+ ul [aria-current]) {

@@ -15,7 +15,7 @@ import { problems } from './problem.ts';
 import type { Services } from './services.ts';
 
 const contentSecurityPolicy =
-  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'self'; font-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
 const noEmail = 'none: SMTP_URL is not set, so no email is sent';

@@ -134,7 +134,7 @@ test('every page is well formed, has one script of its own, and is readable with
       assert.doesNotMatch(text.replace(script, ''), /<[^>]*\s(?:on[a-z]+|style|src)=/);
       assert.equal(
         headers.get('content-security-policy'),
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; font-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       );
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       assert.equal(new Set(ids).size, ids.length, 'an id is repeated');
@@ -335,6 +335,35 @@ test('the search index has every page, heading and field, and its URLs lead to t
     const names = new Set(own.flatMap((section) => section.names.split(' ')));
     for (const field of Object.keys(documentation.body?.fields ?? {}))
       assert.ok(names.has(field) || own.some(({ text }) => text.includes(field)), `${endpoint}: ${field}`);
+  }
+});
+
+test('a host that is neither in PUBLIC_URL nor local is in no document, and the script is asked to name it', async () => {
+  for (const [host, isKnown] of [
+    ['stranger.example', false],
+    ['localhost:4000', true],
+  ] as const) {
+    const { bytes, headers } = await raw('/docs', { host });
+    const text = bytes.toString();
+    assert.equal(text.includes(host), isKnown);
+    assert.equal(text.includes('<body data-unknown-url="http://localhost:3000">'), !isKnown);
+    assert.equal(headers.get('cache-control'), 'no-cache');
+  }
+});
+
+test('the style sheet has the fonts and colors of the pages for staff', async () => {
+  const { text } = await fetched('/docs/style.css');
+  for (const token of ['--ground', '--ink', '--text', '--figure', '--code', '--s1']) {
+    assert.match(text, new RegExp(`^ +${token}: ?`, 'm'));
+    assert.match(text, new RegExp(`var\\(${token}\\)`), token);
+  }
+  const files = Array.from(text.matchAll(/url\(([^)]+)\)/g), ([, file]) => file ?? '');
+  assert.equal(files.length, 4);
+  for (const file of files) {
+    const font = await raw(`/docs/${file}`, { 'accept-encoding': 'br' });
+    assert.equal(font.status, 200, file);
+    assert.equal(font.headers.get('content-type'), 'font/woff2');
+    assert.equal(font.bytes.subarray(0, 4).toString(), 'wOF2');
   }
 });
 

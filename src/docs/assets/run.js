@@ -86,6 +86,7 @@ function addForm(figure) {
       });
   });
   figure.append(form);
+  result.dispatchEvent(new Event('code-added', { bubbles: true }));
 }
 
 for (const figure of document.querySelectorAll('figure[data-run]'))
