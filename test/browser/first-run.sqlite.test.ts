@@ -127,14 +127,9 @@ test('the API reference finds a field and copies a sample', async () => {
   await page.click('.languages > details:nth-of-type(4) > summary');
   await page.waitForSelector('.languages > [open]:nth-of-type(4)');
   assert.deepEqual(await openLanguages(), ['Python']);
-  await page.click('.languages > [open] .copy');
+  await page.click('.languages .copy');
   const copied = await page.$eval('body', ({ dataset }) => dataset['copied']);
   assert.match(copied ?? '', new RegExp(`"${new URL(page.url()).origin}/gift_card/\\d+/holds"`));
   assert.equal(await open('/docs/redeem-gift-card'), 200);
   assert.deepEqual(await openLanguages(), ['Python']);
-
-  await page.type('[type=search]', 'xyzzy');
-  await page.waitForFunction(() =>
-    document.querySelector('.results')?.textContent.includes('Nothing contains'),
-  );
 });
