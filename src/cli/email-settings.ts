@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseColour } from '../delivery/email/colour.ts';
 import { parseKnownLocale } from '../delivery/email/language.ts';
-import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
+import { parsePageUrl } from '../delivery/email/sender.ts';
 import { parseDesign } from '../domain/cards/design.ts';
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { parseOpeningHours, parseLink, parsePhone } from '../domain/stores/identity.ts';
@@ -75,7 +75,6 @@ export function addEmailSettings(command: Command): Command {
     "the address for replies; none: the sender's address",
     orNone(reading(parseSenderAddress)),
   );
-  add('logoUrl', '--mail-logo <url>', 'the https URL of a logo, or none', orNone(reading(parseLogoUrl)));
   add(
     'colour',
     '--mail-colour <colour>',
@@ -150,7 +149,6 @@ export function emailRowOf(settings: EmailSettings): OutputRow {
     mail_name: settings.senderName,
     mail_address: settings.address,
     mail_reply_to: settings.replyTo,
-    mail_logo: settings.logoUrl,
     mail_colour: settings.colour,
     card_design: settings.design,
     website: settings.website,

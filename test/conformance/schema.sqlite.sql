@@ -350,7 +350,6 @@ CREATE TABLE email_settings (
   sender_name text,
   address text,
   reply_to text,
-  logo_url text,
   colour text check (length(colour) = 7),
   design text not null default 'plain',
   website text,

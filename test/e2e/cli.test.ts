@@ -358,7 +358,6 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     mail_name: null,
     mail_address: null,
     mail_reply_to: null,
-    mail_logo: null,
     mail_colour: null,
     card_design: 'plain',
     website: null,

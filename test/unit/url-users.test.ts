@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { ConfigError, readConfig } from '../../src/start/config.ts';
-import { parseLogoUrl, parsePageUrl } from '../../src/delivery/email/sender.ts';
+import { parsePageUrl } from '../../src/delivery/email/sender.ts';
 import { parseWebhookUrl } from '../../src/delivery/webhooks/url.ts';
 import type { Parsed } from '../../src/platform/parsed.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -23,7 +23,6 @@ const parsers: Readonly<Record<string, (text: string) => Parsed<unknown>>> = {
   PUBLIC_URL: parsePublicUrl,
   'the URL of a webhook': (text) => parseWebhookUrl(text, { allowLoopback: false }),
   'the URL of a webhook in development': (text) => parseWebhookUrl(text, { allowLoopback: true }),
-  'the URL of a logo': parseLogoUrl,
   'the URL of the page that emails link to': parsePageUrl,
 };
 

@@ -71,7 +71,7 @@ export async function issuePreview(page: Page, offer: Offer): Promise<ConsoleRes
   });
   if (!found) throw new Error('the email of a new card has no preview');
   const head = markup`${page.text.settings.subject}: <strong><bdi>${found.subject}</bdi></strong>`;
-  return { status: 200, framed: headedEmail(found.html, head, page.language), imageOrigin: found.logoOrigin };
+  return { status: 200, framed: headedEmail(found.html, head, page.language) };
 }
 
 /** A card with the values of its form, and without what an email does not contain. */

@@ -281,7 +281,7 @@ async function preview(page: Page): Promise<ConsoleResponse> {
           wallets: await walletKindsOf(page.services, page.store.id),
         });
   const empty = markup`<!doctype html><html lang="${page.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
-  return { status: 200, framed: found?.html ?? empty.toString(), imageOrigin: found?.logoOrigin ?? null };
+  return { status: 200, framed: found?.html ?? empty.toString() };
 }
 
 export const emailPageRoutes: readonly StaffRoute[] = [

@@ -151,7 +151,6 @@ type LocaleParts = { readonly language: string; readonly region: string };
 
 /** The tools that set up and preview emails. */
 export type EmailTools = {
-  readonly parseLogo: (text: string) => Parsed<string>;
   readonly parseColor: (text: string) => Parsed<string>;
   readonly parsePage: (text: string) => Parsed<string>;
   /** The language, one of `emailLocales`, and the region of a locale; an empty one: none. */
@@ -343,13 +342,8 @@ export type ConsoleResponse =
   /** For a script of a page. */
   | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
   | FileResponse
-  /** An email for a frame of a page, which is sandboxed. */
-  | {
-      readonly status: 200 | 422;
-      readonly framed: string;
-      /** The origin of its images, in addition to those inside of it; null: none. */
-      readonly imageOrigin: string | null;
-    }
+  /** An email for a frame of a page, which is sandboxed and has its images in it. */
+  | { readonly status: 200 | 422; readonly framed: string }
   /** A page for a frame of another one: it has the files of all pages, and no scripts. */
   | { readonly status: 200; readonly framedPage: Markup }
   /** An image of a page, which a browser keeps: another one has another URL. */

@@ -103,7 +103,6 @@ export async function previewOf(
   return {
     status: 200,
     framed: headedEmail(html, head, page.language),
-    imageOrigin: logo || settings.logoUrl === null ? null : (URL.parse(settings.logoUrl)?.origin ?? null),
   };
 }
 
@@ -122,5 +121,5 @@ export function rejectedPreview(language: PageLanguage, errors: readonly string[
   const framed = markup`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><title>${text.preview}</title></head><body style="${headStyle}"><p>${text.noPreview}</p><ul>${lines}</ul></body></html>
 `;
-  return { status: 422, framed: String(framed), imageOrigin: null };
+  return { status: 422, framed: String(framed) };
 }

@@ -30,7 +30,7 @@ type Area = 'shop' | 'limits' | 'emails' | 'texts' | 'proxy';
 const areas: Readonly<Record<Area, { readonly path: string; readonly names: readonly SettingName[] }>> = {
   shop: {
     path: '/settings',
-    names: ['name', 'logo', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'],
+    names: ['name', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'],
   },
   limits: {
     path: '/settings/limits',

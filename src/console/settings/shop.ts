@@ -39,7 +39,7 @@ import { previewBytesMax, shopPreview, shopPreviewPanel } from './shop-preview.t
 import { versionsPath } from './versions.ts';
 import { walletsPath } from './wallets.ts';
 
-const fields = ['name', 'logo', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'] as const;
+const fields = ['name', 'color', 'design', 'website', 'phone', 'reply_to', 'hours', 'terms'] as const;
 
 type Field = (typeof fields)[number];
 type Values = Readonly<Record<Field, string>>;
@@ -47,7 +47,6 @@ type Values = Readonly<Record<Field, string>>;
 function valuesOf({ store, emails }: Settings): Values {
   return {
     name: store.name,
-    logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
     design: emails.design,
     website: emails.website ?? '',
@@ -90,7 +89,6 @@ function readIdentity(values: Values, { emailTools }: ConsoleServices, language:
     return null;
   };
   const identity: Appearance = {
-    logoUrl: read('logo', emailTools.parseLogo),
     colour: read('color', (typed) => emailTools.parseColor(withHash(typed))),
     website: read('website', (typed) => parseLink(withProtocol(typed))),
     phone: read('phone', parsePhone),
@@ -144,8 +142,7 @@ function shopPage(page: Page, form: ShownForm<Field>, { logo, logoError }: Outsi
   const body = markup`<div class="grid two"><div class="stack"><form class="stack" id="shop-settings" method="post" action="${page.basePath}/settings" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}
 <section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2>
 ${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
-<div class="fields"><div class="picks">${optional('text', 'color', text.color, standard)}${picker}</div>
-${optional('text', 'logo', text.logo, text.logoHint)}</div>
+<div class="picks">${optional('text', 'color', text.color, standard)}${picker}</div>
 ${legibilityLine(page.services, form.values.color, page.language)}
 ${design}</section>
 <section class="panel stack" aria-labelledby="reach"><h2 id="reach">${text.reach}</h2><p class="soft">${text.reachHint}</p>

@@ -15,12 +15,8 @@ import { htmlOf } from './translate.ts';
 /** The parts that every email of a store has around its blocks. */
 export type Frame = {
   readonly storeName: string;
-  readonly logo: {
-    /** An https URL, or `cid:` for an image inside of the email. */
-    readonly source: string;
-    /** In CSS pixels; null: not known. */
-    readonly size: { readonly width: number; readonly height: number } | null;
-  } | null;
+  /** An image inside of the email. `width` and `height` are in CSS pixels. */
+  readonly logo: { readonly source: `cid:${string}`; readonly width: number; readonly height: number } | null;
   readonly colour: Colour;
   /** The border of the colour: the colour itself, or a grey if it is nearly white. */
   readonly edge: Colour;
@@ -102,12 +98,8 @@ function masthead({ logo, storeName }: Frame): Markup {
   if (logo === null) {
     return markup`<div class="ink" style="font-size:19px;line-height:28px;font-weight:600;letter-spacing:.2px;color:${light.ink}">${name}</div>`;
   }
-  const { source, size } = logo;
-  const sides = size ? markup` width="${size.width}" height="${size.height}"` : markup` height="44"`;
-  const measured = size
-    ? markup`height:${size.height}px;width:${size.width}px`
-    : markup`height:44px;width:auto;max-width:240px`;
-  return markup`<img class="logo" src="${source}" alt="${storeName}"${sides} style="display:inline-block;${measured};border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
+  const { source, width, height } = logo;
+  return markup`<img class="logo" src="${source}" alt="${storeName}" width="${width}" height="${height}" style="display:inline-block;height:${height}px;width:${width}px;border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
 }
 
 function footer(frame: Frame): Markup {

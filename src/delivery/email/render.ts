@@ -13,7 +13,7 @@ import { designCid, rowOf } from './html.ts';
 import { languageOf, type Language } from './language.ts';
 import { page, type Frame } from './page.ts';
 import { qrImage } from './qr.ts';
-import { isLink, parseLogoUrl, type Sender } from './sender.ts';
+import { isLink, type Sender } from './sender.ts';
 import { blocksOf } from './template.ts';
 import { plain } from './text.ts';
 import { isolate, plainOf, translator, type Translate } from './translate.ts';
@@ -103,15 +103,12 @@ function designImage(design: PicturedDesign, { direction }: Pick<Language, 'dire
 /** The longest sides of a logo in CSS pixels. Its image can have more, for sharp screens. */
 const logoMax = { width: 240, height: 44 } as const;
 
-/** Returns the URL of the logo, and its size if it is known; null: the store has no logo. */
-function shownLogo({ logo, logoUrl }: Sender): Frame['logo'] {
-  if (logo) {
-    const scale = Math.min(1, logoMax.width / logo.width, logoMax.height / logo.height);
-    const side = (pixels: number): number => Math.max(1, Math.round(pixels * scale));
-    return { source: `cid:${logoCid}`, size: { width: side(logo.width), height: side(logo.height) } };
-  }
-  const linked = parseLogoUrl(logoUrl);
-  return linked.ok ? { source: linked.value, size: null } : null;
+/** Returns the URL and the size of the logo; null: the store has none. */
+function shownLogo({ logo }: Sender): Frame['logo'] {
+  if (!logo) return null;
+  const scale = Math.min(1, logoMax.width / logo.width, logoMax.height / logo.height);
+  const side = (pixels: number): number => Math.max(1, Math.round(pixels * scale));
+  return { source: `cid:${logoCid}`, width: side(logo.width), height: side(logo.height) };
 }
 
 function linkOf(stored: string | null): string | null {

@@ -29,7 +29,6 @@ export type Sender = {
   /** The location of the sale that the email is about; null: none. */
   readonly place: Pick<Location, 'name' | 'address'> | null;
   /** An https image; null: the name. */
-  readonly logoUrl: string | null;
   /** The colour of the card and the button; null: the default one. */
   readonly colour: Colour | null;
   /** The design of cards without one of their own. */
@@ -65,18 +64,12 @@ export function senderOf({ store, settings, texts, logo, place }: SenderParts, f
     hours: settings.hours,
     terms: settings.terms,
     place: place ?? null,
-    logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
     design: settings.design,
     locale: localeIn(languageOf(settings.locale).locale, store),
     logo,
     texts: textsIn(texts, localePartsOf(settings.locale).language),
   };
-}
-
-/** Parses the URL of a logo: https only, because mail clients warn of others, and without a user name and password. */
-export function parseLogoUrl(value: unknown): Parsed<string> {
-  return parseLink(value);
 }
 
 /** Parses the URL of the page that emails link to: https, and in development http to this machine. */

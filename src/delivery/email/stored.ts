@@ -8,7 +8,7 @@ import { contentOf } from './content.ts';
 import { browserHtml } from './preview.ts';
 import { blankImage } from './qr.ts';
 import { qrCid, renderEmail } from './render.ts';
-import { parseLogoUrl, senderOf } from './sender.ts';
+import { senderOf } from './sender.ts';
 
 /** In the place of the code. */
 const dots = new Secret('•'.repeat(16));
@@ -46,10 +46,5 @@ export function previewStored(
   const withoutCode = images.map((image) =>
     image.cid === qrCid ? { ...image, content: blankImage() } : image,
   );
-  const linked = logo ? null : parseLogoUrl(sender.logoUrl);
-  return {
-    subject,
-    html: browserHtml({ html, images: withoutCode }),
-    logoOrigin: linked?.ok === true ? new URL(linked.value).origin : null,
-  };
+  return { subject, html: browserHtml({ html, images: withoutCode }) };
 }

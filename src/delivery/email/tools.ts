@@ -9,7 +9,7 @@ import { localeOfParts, localePartsOf } from './language.ts';
 import { messageIdOf, type Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
 import { browserHtml, sampleEmail } from './preview.ts';
-import { parseLogoUrl, parsePageUrl, senderOf, type SenderParts } from './sender.ts';
+import { parsePageUrl, senderOf, type SenderParts } from './sender.ts';
 import { developmentSender, type EmailTransport } from './transport.ts';
 import { standardTexts } from './wording.ts';
 
@@ -17,7 +17,6 @@ import { standardTexts } from './wording.ts';
 type SampleParts = SenderParts & { readonly wallets: readonly WalletKind[] };
 
 type Tools = {
-  readonly parseLogo: typeof parseLogoUrl;
   readonly parseColor: typeof parseColour;
   readonly parsePage: typeof parsePageUrl;
   readonly localePartsOf: typeof localePartsOf;
@@ -64,7 +63,6 @@ function sampleOf(
 export function emailToolsOf(ctx: Context, setup: Setup): Tools {
   const { transport } = setup;
   return {
-    parseLogo: parseLogoUrl,
     parseColor: parseColour,
     parsePage: parsePageUrl,
     localePartsOf,

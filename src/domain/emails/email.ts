@@ -47,8 +47,6 @@ export type EmailSettings = Identity & {
   readonly address: string | null;
   /** The address for replies; null: the sender's address. */
   readonly replyTo: string | null;
-  /** An https URL; null: none. */
-  readonly logoUrl: string | null;
   /** `#rrggbb`; null: the default. */
   readonly colour: string | null;
   /** The design of cards without one of their own. */
@@ -71,7 +69,6 @@ export const defaultEmailSettings: EmailSettings = Object.freeze({
   senderName: null,
   address: null,
   replyTo: null,
-  logoUrl: null,
   colour: null,
   design: 'plain',
   locale: 'en',

@@ -32,6 +32,4 @@ export type PreviewedEmail = {
 export type StoredPreview = {
   readonly subject: string;
   readonly html: string;
-  /** The origin of the store's logo; null: the email loads nothing. */
-  readonly logoOrigin: string | null;
 };

@@ -7,7 +7,6 @@ export type Identity = {
   /** The address for replies and questions; null: the sender's address. */
   readonly replyTo: string | null;
   /** The https URL of an image; null: none. */
-  readonly logoUrl: string | null;
   /** `#rrggbb`; null: the default. */
   readonly colour: string | null;
   /** An https URL; null: none. */
@@ -22,7 +21,6 @@ export type Identity = {
 
 export const noIdentity: Identity = Object.freeze({
   replyTo: null,
-  logoUrl: null,
   colour: null,
   website: null,
   phone: null,

@@ -38,7 +38,6 @@ export type SettingName =
   | 'from_name'
   | 'from_address'
   | 'reply_to'
-  | 'logo'
   | 'color'
   | 'design'
   | 'website'
@@ -77,7 +76,6 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     from_name: emails.senderName ?? '',
     from_address: emails.address ?? '',
     reply_to: emails.replyTo ?? '',
-    logo: emails.logoUrl ?? '',
     color: emails.colour ?? '',
     design: emails.design,
     website: emails.website ?? '',

@@ -61,12 +61,12 @@ export function* changeSettings(
 }
 
 /** @param logo null: removes it. @throws Fault as `assertMay` does. */
-export function* changeLogo(ctx: Context, by: ByStaff, logo: Logo | null): Script<readonly SettingName[]> {
+export function* changeLogo(ctx: Context, by: ByStaff, logo: Logo | null): Script<null> {
   return yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
       yield* saveLogo(ctx, by.store.id, logo);
-      return ['logo'] as const;
+      return null;
     },
     entryOf: () => entryOf({ fields: 'logo' }),
   });

@@ -31,7 +31,6 @@ const settings = columns({
   sender_name: textOrNull('senderName'),
   address: textOrNull('address'),
   reply_to: textOrNull('replyTo'),
-  logo_url: textOrNull('logoUrl'),
   colour: textOrNull('colour'),
   design: unchanged<CardDesign>()('design'),
   website: textOrNull('website'),

@@ -956,7 +956,6 @@ create table email_settings (
   sender_name text collate "C",
   address text collate "C",
   reply_to text collate "C",
-  logo_url text collate "C",
   colour text collate "C" check (length(colour) = 7),
   design text collate "C" not null default 'plain',
   website text collate "C",

@@ -7,7 +7,6 @@ import { languages } from '../../../src/delivery/email/language.ts';
 import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/email/message.ts';
 import { previewEmail } from '../../../src/delivery/email/preview.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
-import { parseLogoUrl } from '../../../src/delivery/email/sender.ts';
 import { parseSenderAddress } from '../../../src/domain/email-address.ts';
 import { currencyOf } from '../../../src/domain/money/currency.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';
@@ -165,21 +164,6 @@ test('non-ASCII domains are encoded; recipients can use SMTPUTF8, and senders ca
   assert.deepEqual(utf8.to, [{ name: '', address: 'jürgen@bücher.example' }]);
   assert.equal(parseSenderAddress('hello@bücher.example').ok, true);
   assert.equal(parseSenderAddress('jürgen@example.com').ok, false);
-});
-
-test('the URL of a logo must be https', () => {
-  assert.deepEqual(parseLogoUrl('https://flowers.example/l.png'), {
-    ok: true,
-    value: 'https://flowers.example/l.png',
-  });
-  for (const value of [
-    'http://flowers.example/l.png',
-    'l.png',
-    null,
-    7,
-    `https://x.example/${'x'.repeat(3_000)}`,
-  ])
-    assert.equal(parseLogoUrl(value).ok, false);
 });
 
 test('a preview of every kind has HTML, text and a message in the store’s currency and language', async () => {

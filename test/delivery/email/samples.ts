@@ -27,7 +27,6 @@ export function senderWith(changes: Partial<Sender> = {}): Sender {
     hours: null,
     terms: null,
     place: null,
-    logoUrl: null,
     colour: null,
     design: 'plain',
     locale: 'en',
