@@ -142,6 +142,9 @@ async function check(visitor: Visitor, language: PageLanguage, chosen: readonly 
   assert.deepEqual(faults, []);
 }
 
+/** Pages in the language of their email, whatever that of the browser is. */
+const inOwnLanguage = new Set(['/accountant/:token']);
+
 const visitors = [...new Set(pages.flatMap((page) => page.visitors))];
 for (const visitor of visitors) {
   const chosen = pages.filter((page) =>
@@ -149,8 +152,9 @@ for (const visitor of visitors) {
   );
   for (const language of isWhole ? pageLanguages : (['en'] as const)) {
     if (chosen.length === 0) continue;
+    const translated = chosen.filter(({ route }) => language === 'en' || !inOwnLanguage.has(route));
     test(`pages of ${visitor} in ${language} are accessible, fit their window and lead nowhere wrong`, () =>
-      check(visitor, language, chosen));
+      check(visitor, language, translated));
   }
 }
 
