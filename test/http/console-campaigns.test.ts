@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openBrowser, type Browser } from '../support/browser.ts';
+import { openBrowser, postFiles, type Browser } from '../support/browser.ts';
 import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
-import type { TestResponse } from '../support/service.ts';
 import { locationOf } from '../support/till.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 
@@ -30,19 +29,6 @@ async function issueFile(
   const at = locationOf(issued);
   await until(async () => !(await browser.get(at)).text.includes('http-equiv="refresh"'));
   return { at, id: at.slice(at.lastIndexOf('/') + 1) };
-}
-
-/** Submits the form with a table. @param table null: no file was chosen. */
-async function uploadTable(browser: Browser, at: string, table: string | null): Promise<TestResponse> {
-  const form = new FormData();
-  form.set('table', new Blob(table === null ? [] : [table]), table === null ? '' : 'right.csv');
-  const encoded = new Response(form);
-  const headers = {
-    'content-type': encoded.headers.get('content-type') ?? '',
-    'sec-fetch-site': 'same-origin',
-  };
-  const body = Buffer.from(await encoded.arrayBuffer());
-  return await browser.request(`${at}/addresses`, { method: 'POST', headers, body });
 }
 
 async function statesOf({ service }: StaffedShop): Promise<string> {
@@ -184,12 +170,12 @@ test('addresses that bounced are corrected or tried again, and views and redempt
     ['%PDF-1.7\u0000\u0001', /not a table that can be read/],
     ['x\r\n'.repeat(10_001), /more than 10,000 lines/],
   ] as const) {
-    const rejectedFile = await uploadTable(manager, at, content);
+    const rejectedFile = await postFiles(manager, `${at}/addresses`, { files: { table: content } });
     assert.equal(rejectedFile.status, 422, content ?? '');
     assert.match(textOfPage(rejectedFile), said);
   }
   const fixed = [`${lines[1]}Ada@Example.com`, `${lines[2]}`, 'mary@example.com,m@@example.com'].join('\r\n');
-  const filled = await uploadTable(manager, at, fixed);
+  const filled = await postFiles(manager, `${at}/addresses`, { files: { table: fixed } });
   assert.equal(filled.status, 200);
   assert.match(textOfPage(filled), /1 address of the file was filled in.*For 1 address, the file has no/s);
   assert.equal(await statesOf(shop), 'bounced,bounced,bounced,sent', 'nothing is sent yet');

@@ -12,7 +12,7 @@ import { requireStore } from '../../src/service/stores/store.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
 import { removeSetupStep } from '../../src/storage/stores/setup-step.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
-import { openBrowser, type Browser } from '../support/browser.ts';
+import { openBrowser, postFiles, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
@@ -63,26 +63,7 @@ type Upload = { readonly account?: Uint8Array | string; readonly issuer?: string
 
 async function upload({ issuer = '', ...files }: Upload, browser = owner): Promise<TestResponse> {
   const { key = '' } = formOf(await browser.get(path), `${path}/google`);
-  const boundary = '----test';
-  const part = (head: string, content: Uint8Array | string): Buffer =>
-    Buffer.concat([
-      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
-      Buffer.from(content),
-      Buffer.from('\r\n'),
-    ]);
-  const body = Buffer.concat([
-    part('name="key"', key),
-    part('name="issuer"', issuer),
-    ...Object.entries(files).map(([name, content]) =>
-      part(`name="${name}"; filename="key.json"\r\nContent-Type: application/json`, content),
-    ),
-    Buffer.from(`--${boundary}--\r\n`),
-  ]);
-  const headers = {
-    'content-type': `multipart/form-data; boundary=${boundary}`,
-    'sec-fetch-site': 'same-origin',
-  };
-  return await browser.request(`${path}/google`, { method: 'POST', headers, body });
+  return await postFiles(browser, `${path}/google`, { fields: { key, issuer }, files });
 }
 
 async function setUp(given: Upload = { account: account.file, issuer: issuerId }): Promise<void> {

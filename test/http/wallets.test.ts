@@ -6,7 +6,7 @@ import { join as joinPath } from 'node:path';
 import test, { after } from 'node:test';
 import { roles } from '../../src/domain/staff/staff.ts';
 import { openPass, phoneWith, pushService, type PassContent, type Phone } from '../support/apple.ts';
-import { openBrowser, type Browser } from '../support/browser.ts';
+import { openBrowser, postFiles, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
@@ -61,26 +61,7 @@ type Upload = {
 /** Submits the form with its files, as a browser does. */
 async function upload({ password = '', ...files }: Upload, browser = owner): Promise<TestResponse> {
   const { key = '' } = formOf(await browser.get(path), `${path}/apple`);
-  const boundary = '----test';
-  const part = (head: string, content: Uint8Array | string): Buffer =>
-    Buffer.concat([
-      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
-      Buffer.from(content),
-      Buffer.from('\r\n'),
-    ]);
-  const body = Buffer.concat([
-    part('name="key"', key),
-    part('name="password"', password),
-    ...Object.entries(files).map(([name, content]) =>
-      part(`name="${name}"; filename="file"\r\nContent-Type: application/octet-stream`, content),
-    ),
-    Buffer.from(`--${boundary}--\r\n`),
-  ]);
-  const headers = {
-    'content-type': `multipart/form-data; boundary=${boundary}`,
-    'sec-fetch-site': 'same-origin',
-  };
-  return await browser.request(`${path}/apple`, { method: 'POST', headers, body });
+  return await postFiles(browser, `${path}/apple`, { fields: { key, password }, files });
 }
 
 const files: Upload = {

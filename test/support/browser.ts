@@ -72,3 +72,28 @@ export function openBrowser(service: Pick<TestService, 'url' | 'request'>): Brow
       }),
   };
 }
+
+/** Submits a form with files. @param files by the names of their fields; null: none was chosen. */
+export async function postFiles(
+  browser: Browser,
+  path: string,
+  {
+    fields = {},
+    files,
+  }: {
+    readonly fields?: Readonly<Record<string, string>>;
+    readonly files: Readonly<Record<string, Uint8Array | string | null>>;
+  },
+): Promise<TestResponse> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  for (const [name, content] of Object.entries(files))
+    form.set(name, new Blob(content === null ? [] : [Buffer.from(content)]), content === null ? '' : 'file');
+  const encoded = new Response(form);
+  const headers = {
+    'content-type': encoded.headers.get('content-type') ?? '',
+    'sec-fetch-site': 'same-origin',
+  };
+  const body = Buffer.from(await encoded.arrayBuffer());
+  return await browser.request(path, { method: 'POST', headers, body });
+}
