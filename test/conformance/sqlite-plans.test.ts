@@ -13,6 +13,7 @@ import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/car
 import { verifyPage } from '../../src/service/proofs/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
 import { usualAmounts } from '../../src/service/books/usual-amounts.ts';
+import { listNewestMovements } from '../../src/storage/books/today.ts';
 import { listUsableCards } from '../../src/storage/cards/usable-cards.ts';
 import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
@@ -141,6 +142,24 @@ test('the usual amounts are read from the newest cards, without sorting the othe
       plan.map(({ detail }) => String(detail).replace(/INDEX \w+/, 'INDEX')),
       ['SEARCH gift_cards USING INDEX (store_id=?)'],
     );
+  }
+});
+
+test('the rows of the newest movements are found by their ids', async () => {
+  await using opened = await openStore(sqliteFactory);
+  await using empty = createSqliteDatabase();
+  await using engine = empty.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = empty.connect();
+  for (const places of [null, [7, null]]) {
+    const statements = new Set<Statement>();
+    const newest = listNewestMovements(opened.store, { places, limit: 10 });
+    await opened.storage.read(() => collected(newest, statements));
+    const [statement] = statements;
+    const plan = connection.prepare(`explain query plan ${statement?.text(sqliteDialect)}`).all();
+    const ofTransfers = plan.map(({ detail }) => String(detail)).filter((detail) => / t /.test(detail));
+    assert.equal(ofTransfers.length, 1);
+    assert.match(ofTransfers[0] ?? '', /^SEARCH t USING INDEX \w+ \(store_id=\? AND id=\?\)$/);
   }
 });
 

@@ -234,7 +234,7 @@ export function* listNewestMovements(
       order by newest.id desc limit ${limit}
     ) n join transfers t on t.store_id = ${storeId} and t.id = n.id
     join gift_cards g on g.store_id = ${storeId} and g.id = t.card_id
-    order by t.id desc`);
+    order by n.id desc`);
   return rows.map((row) => ({
     ...activityOf(row),
     transfer: {
