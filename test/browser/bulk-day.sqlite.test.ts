@@ -212,7 +212,9 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
   });
   await customer.page.click('[data-print]');
   await customer.page.waitForSelector('[data-printed]');
+  // Another kind of device reloads the page, whose script requests the card again.
   await customer.page.setViewport({ width: 1280, height: 1200 });
   await customer.page.emulateMediaType('print');
+  await customer.page.waitForSelector('.symbols svg');
   assert.equal(await scan(customer.page, '.symbols svg'), code);
 });
