@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { until } from '../../../test/support/delivering.ts';
 import { assertBooks } from './books.ts';
 import { Customer } from './customer.ts';
 import { openShop } from './shop.ts';
@@ -173,11 +174,12 @@ test('a cancelled payment releases its card, and a cancelled order all of its ca
   assert.equal(released.available, '20.00');
 
   await administrator.cancelsOrder(id);
+  // Vendure reacts to the change after the response.
+  await until(async () => (await administrator.order(customer.code)).payments[1]?.state === 'Cancelled');
   const { state } = await assertBooks(shop, customer.code);
   assert.equal(state, 'Cancelled');
   const { gift_card: free } = await shop.cards().cards.retrieveBalance(other.id);
   assert.equal(free.available, '20.00');
-  assert.equal((await administrator.order(customer.code)).payments[1]?.state, 'Cancelled');
 });
 
 test('a hold that has ended cannot be captured: the payment waits, and says what to do', async () => {
