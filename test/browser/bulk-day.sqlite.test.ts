@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { parse } from 'csv-parse/sync';
@@ -15,7 +15,7 @@ import { openStaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { scan } from './scan.ts';
-import { press, textOf } from './walk.ts';
+import { downloadTo, press, textOf } from './walk.ts';
 
 const cards = 500;
 const folder = makeScratchFolder('bulk-');
@@ -36,15 +36,9 @@ async function fill(page: Page, values: Readonly<Record<string, string>>): Promi
 async function download(page: Page, text: string): Promise<readonly Readonly<Record<string, string>>[]> {
   const downloads = makeScratchFolder('downloads-');
   try {
-    const client = await page.createCDPSession();
-    const { id: browserContextId = '' } = page.browserContext();
-    const behavior = { behavior: 'allow', downloadPath: downloads, browserContextId } as const;
-    await client.send('Browser.setDownloadBehavior', behavior);
-    await page.click(`::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`);
-    await until(() => readdirSync(downloads).some((name) => name.endsWith('.csv')));
-    const [name = ''] = readdirSync(downloads);
+    const target = `::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`;
+    const content = readFileSync(await downloadTo(page, downloads, () => page.click(target)));
     const delimiter = [',', ';'];
-    const content = readFileSync(join(downloads, name));
     return parse<Record<string, string>>(content, { columns: true, bom: true, delimiter });
   } finally {
     rmSync(downloads, { recursive: true, force: true });

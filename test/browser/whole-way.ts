@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { startAuthority } from '../support/authority.ts';
 import { chromiumPrograms } from '../support/chromium-program.ts';
 import { runProgram, startProgram, type Program } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
+import { downloadTo } from './walk.ts';
 
 const executable = join(import.meta.dirname, '../../bin/largesse.js');
 const domain = 'cards.flowers.example';
@@ -247,9 +248,6 @@ async function sellAtPhone(page: Page, { server }: Smtp): Promise<string> {
 /** Backs up now and downloads the backup. @returns its path. */
 async function downloadBackup(page: Page): Promise<string> {
   await page.setViewport(desktop);
-  const target = join(folder, 'downloads');
-  const client = await page.createCDPSession();
-  await client.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: target });
   await page.goto(`https://${domain}/settings/machine/backups`);
   const before = await page.$eval('main table [dir=ltr]', (name) => name.textContent);
   await submit(page, 'form[action$="/backups/now"] button');
@@ -259,14 +257,9 @@ async function downloadBackup(page: Page): Promise<string> {
     assert.ok(performance.now() < until, 'there is no new backup');
     await wait(500);
   }
-  await page.click('form[action$="/backups/download"] button');
-  for (const until = performance.now() + 60_000; performance.now() < until; await wait(100)) {
-    const name = readdirSync(folder).includes('downloads')
-      ? readdirSync(target).find((each) => each.endsWith('.tar.zst.age'))
-      : undefined;
-    if (name !== undefined) return join(target, name);
-  }
-  throw new Error('the backup was not downloaded');
+  const target = join(folder, 'downloads');
+  mkdirSync(target);
+  return await downloadTo(page, target, () => page.click('form[action$="/backups/download"] button'));
 }
 
 /** “I have a backup” on the second machine, until the owner has confirmed the state of the shop. */
