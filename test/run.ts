@@ -13,6 +13,9 @@
  * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
  * or a browser are omitted with a notice, and fail the run if `CI` is set.
  *
+ * A file of `test/browser` that fails runs once more, because the timing of a browser and its downloads is not that of the
+ * service. The end of the output names it, and what failed.
+ *
  * It is stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which
  * no test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
@@ -289,7 +292,7 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
   yield heading(describe(job));
-  const failures = events.flatMap((event) => (event.type === 'test:fail' ? failureOf(job, event.data) : []));
+  const failures = failuresOf(job, events);
   complaints.push(...failures);
   if (failures.length === 0 && !summaries.every((summary) => summary.success))
     complaints.push(`${describe(job)}: failed`);
@@ -310,6 +313,10 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
     }
     yield event;
   }
+}
+
+function failuresOf(job: Job, events: readonly TestEvent[]): readonly string[] {
+  return events.flatMap((event) => (event.type === 'test:fail' ? failureOf(job, event.data) : []));
 }
 
 /**
@@ -375,6 +382,7 @@ function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
 
 async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   const waiting = [...jobs];
+  const repeated = new Set<Job>();
   const running = new Map<Job, ReturnType<typeof runFiles>>();
   while (waiting.length + running.size > 0) {
     for (
@@ -385,7 +393,14 @@ async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
       running.set(next, runFiles(next));
     const { job, events } = await Promise.race(running.values());
     running.delete(job);
-    yield* evaluate(job, events);
+    const failures = failuresOf(job, events);
+    if (failures.length === 0 || !inBrowser.test(job.files[0]) || repeated.has(job)) {
+      yield* evaluate(job, events);
+      continue;
+    }
+    repeated.add(job);
+    waiting.push(job);
+    notices.push(...failures.map((failure) => `failed, and ran again: ${failure}`));
   }
 }
 
