@@ -9,6 +9,7 @@ import { formatMinor, subtract, type Money } from './money.ts';
 /** The accounts that a card's money comes from or goes to, one of each per store and currency. */
 export const systemAccounts = [
   'sales',
+  'online_sales',
   'top_ups',
   'promotions',
   'redemptions',
@@ -22,12 +23,18 @@ type SystemAccount = (typeof systemAccounts)[number];
 export type Account = 'card' | SystemAccount;
 
 /**
- * Whether money of this account was paid for cards: for new ones (`sales`) or added to existing ones (`top_ups`). What
- * holds for the tax and the sums of a sale holds for both.
+ * The accounts of money that was paid for cards: for new ones at a till or by the API (`sales`) or on the buy page, so
+ * that a payment provider owes it (`online_sales`), or added to existing ones (`top_ups`). The rules for the tax and the
+ * sums of a sale are the same for all of them.
  */
-export function isSaleAccount(account: string): account is 'sales' | 'top_ups' {
-  return account === 'sales' || account === 'top_ups';
+const saleAccounts = ['sales', 'online_sales', 'top_ups'] as const;
+
+export function isSaleAccount(account: string): account is (typeof saleAccounts)[number] {
+  return (saleAccounts as readonly string[]).includes(account);
 }
+
+/** The accounts that the issue of a card can debit. */
+export type IssueAccount = 'sales' | 'online_sales';
 
 /** A `capture` debits an amount that a hold reserved. A `reversal` reverses a debit, capture, credit or top-up. */
 export const transferKinds = [
@@ -82,8 +89,8 @@ export type Transfer = LedgerTexts & {
 export type Movement = Pick<Transfer, 'kind' | 'amount' | 'debit' | 'credit'>;
 
 /** The movement of the issue of a card. */
-export function issueOf(value: Money): Movement {
-  return { kind: 'issue', amount: value, debit: 'sales', credit: 'card' };
+export function issueOf(value: Money, account: IssueAccount = 'sales'): Movement {
+  return { kind: 'issue', amount: value, debit: account, credit: 'card' };
 }
 
 /**

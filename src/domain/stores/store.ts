@@ -15,6 +15,7 @@ export const journalAccounts = [
   'liability_expired',
   'liability_disabled',
   'sales',
+  'online_sales',
   'top_ups',
   'vat_payable',
   'promotions',

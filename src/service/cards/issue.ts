@@ -13,7 +13,7 @@ import type { CardDetails } from '../../domain/cards/fields.ts';
 import { codeTaken, lastCharactersOf } from '../../domain/cards/code.ts';
 import { cardCreatedEvent } from '../../domain/events/event.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
-import { issueOf } from '../../domain/money/ledger.ts';
+import { issueOf, type IssueAccount } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { formatVat, type Vat } from '../../domain/money/vat.ts';
 import { findOrInsertCustomer, type ResolvedCustomer } from '../../storage/customers/customer.ts';
@@ -34,6 +34,8 @@ export type IssueCommand = {
   /** The location at which the card is issued; absent: at no location. */
   readonly locationId?: number | null;
   readonly value: Money;
+  /** The account of the money that was paid for it; absent: `sales`. */
+  readonly account?: IssueAccount;
   readonly details: CardDetails;
   readonly customer: EmailAddress | null;
   /** The customer's id on the storefront; absent or null: the existing link does not change. */
@@ -149,7 +151,10 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
     apiClientId: command.apiClientId,
     vat: command.vat === undefined ? store.vat : command.vat,
   };
-  const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOfActor(command, now) });
+  const issued = transferOf(ctx, card, {
+    movement: issueOf(value, command.account),
+    why: detailsOfActor(command, now),
+  });
   const first = openChain(ctx, issued, {
     issuedExpiresOn: card.expiresOn,
     issuedVat: card.vat && formatVat(card.vat),

@@ -428,8 +428,10 @@ begin
   return id > 0 and sequence >= 1 and amount > 0 and balance_after >= 0
     and length(currency) = 3 and length(hash) = 32
     and kind in ('issue', 'adjustment', 'debit', 'credit', 'top_up', 'capture', 'reversal')
-    and debit_account in ('card', 'sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
-    and credit_account in ('card', 'sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
+    and debit_account in
+      ('card', 'sales', 'online_sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
+    and credit_account in
+      ('card', 'sales', 'online_sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
     -- Each transfer moves money between the card and one system account.
     and (debit_account = 'card') <> (credit_account = 'card')
     and (kind = 'reversal') = (reverses is not null)

@@ -364,12 +364,12 @@ create table transfers (
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
   debit_account text not null check (
-    debit_account = 'card' or debit_account = 'sales' or debit_account = 'top_ups' or debit_account = 'promotions'
-    or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
+    debit_account = 'card' or debit_account = 'sales' or debit_account = 'online_sales' or debit_account = 'top_ups'
+    or debit_account = 'promotions' or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
   ),
   credit_account text not null check (
-    credit_account = 'card' or credit_account = 'sales' or credit_account = 'top_ups' or credit_account = 'promotions'
-    or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
+    credit_account = 'card' or credit_account = 'sales' or credit_account = 'online_sales' or credit_account = 'top_ups'
+    or credit_account = 'promotions' or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
   ),
   balance_after integer not null check (balance_after >= 0),
   actor text not null,

@@ -1,0 +1,31 @@
+/** What the pages ask of payment providers. `start/online-sales.ts` has it: scripts make no requests. */
+
+import type {
+  ProviderAccount,
+  ProviderCredential,
+  ProviderHint,
+  ProviderKind,
+  ProviderOutcome,
+} from '../../domain/online-sales/payment.ts';
+import type { OnlineSale, SaleKey } from '../../domain/online-sales/sale.ts';
+
+export type Checkout = {
+  /**
+   * Creates the session of a new sale, and returns the sale with it. Without a response of the provider the sale stays
+   * `new`: the form can be sent again.
+   */
+  readonly openSession: (key: SaleKey) => Promise<OnlineSale>;
+  /** Reads the payment at the provider and settles the sale. Without a response the sale is returned as it is. */
+  readonly refresh: (key: SaleKey) => Promise<OnlineSale>;
+  /** Sends the refunds of a sale that the provider has not confirmed, and returns the sale after it. */
+  readonly sendRefunds: (key: SaleKey) => Promise<OnlineSale>;
+  /** Reads what a notification is about. Every notification is accepted: a response would say what exists. */
+  readonly receiveHint: (
+    hint: ProviderHint & { readonly storeId: number; readonly kind: ProviderKind },
+  ) => Promise<void>;
+  /** The account of a key that is not saved yet. */
+  readonly examine: (
+    kind: ProviderKind,
+    credential: ProviderCredential,
+  ) => Promise<ProviderOutcome<ProviderAccount>>;
+};
