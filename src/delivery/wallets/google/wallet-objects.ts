@@ -7,7 +7,7 @@ import type { GoogleCredential } from '../../../domain/wallets/wallet.ts';
 import { parseRetryAfter } from '../../../platform/retry-after.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { PublicNetwork } from '../../email/public-socket.ts';
-import { openGoogleHttp, type GoogleResponse } from './connection.ts';
+import { openPublicHttp, shownWords, type PublicResponse } from '../../public-http.ts';
 import { signedJwt } from './jwt.ts';
 
 const scope = 'https://www.googleapis.com/auth/wallet_object.issuer';
@@ -19,7 +19,6 @@ const assertionSeconds = 3_600;
 const spareMs = 60_000;
 const tokensMax = 1_000;
 const tokenLengthMax = 8_192;
-const detailLengthMax = 300;
 
 export type GoogleResult =
   | { readonly kind: 'done'; readonly value: Readonly<Record<string, unknown>> }
@@ -60,7 +59,7 @@ type TokenResult = Token | { readonly ok: false; readonly failure: Failure };
 
 /** @param now in ms. */
 export function openGoogle(network: PublicNetwork, now: () => number): Google {
-  const http = openGoogleHttp(network);
+  const http = openPublicHttp<'oauth2.googleapis.com' | 'walletobjects.googleapis.com'>(network);
   const tokens = new Map<string, Promise<TokenResult>>();
 
   async function requestToken({ account, key }: GoogleCredential): Promise<TokenResult> {
@@ -110,7 +109,7 @@ export function openGoogle(network: PublicNetwork, now: () => number): Google {
   async function callWith(
     token: string,
     { method, path, content, signal }: GoogleCall,
-  ): Promise<GoogleResponse> {
+  ): Promise<PublicResponse> {
     return await http.send({
       host: 'walletobjects.googleapis.com',
       method,
@@ -144,9 +143,9 @@ const noToken: Failure = {
   isTransient: true,
 };
 
-type Responded = Extract<GoogleResponse, { readonly kind: 'responded' }>;
+type Responded = Extract<PublicResponse, { readonly kind: 'responded' }>;
 
-function lost(response: Exclude<GoogleResponse, Responded>): Failure {
+function lost(response: Exclude<PublicResponse, Responded>): Failure {
   return response.kind === 'failed' ? { ...response, retryAfterMs: null, isTransient: true } : response;
 }
 
@@ -173,12 +172,7 @@ function rejected({ status, retryAfter, body }: Responded, now: number, code: Se
   // Google's message can quote a value.
   const letters = said.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase();
   const isQuoted = code !== null && letters.includes(code.reveal().toLowerCase());
-  const words = isQuoted
-    ? ''
-    : said
-        .replaceAll(/[^\x20-\x7e]+/g, ' ')
-        .slice(0, detailLengthMax)
-        .trim();
+  const words = isQuoted ? '' : shownWords(said);
   const detail = `responded with ${status}${words === '' ? '' : `: ${words}`}`;
   const isTransient = status === 429 || status >= 500;
   return { kind: 'failed', detail, retryAfterMs: parseRetryAfter(retryAfter, now), isTransient } as const;

@@ -1,30 +1,36 @@
-/** Sends requests to Google over connections to public addresses, with limits on their time and their responses. */
+/** Sends requests to services on the internet over connections to public addresses, with limits on time and responses. */
 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { rootCertificates } from 'node:tls';
-import { codeOf, publicErrorCode } from '../../../platform/error-code.ts';
-import { ResponseTooLong, textOfResponse } from '../../../platform/response-text.ts';
-import { version } from '../../../platform/version.ts';
-import type { PublicNetwork } from '../../email/public-socket.ts';
-import { checkedLookup, ForbiddenAddress, systemResolve, Unresolved } from '../../public-lookup.ts';
-import { connectionLimits, openConnections } from '../../webhooks/connections.ts';
+import { codeOf, publicErrorCode } from '../platform/error-code.ts';
+import { ResponseTooLong, textOfResponse } from '../platform/response-text.ts';
+import { version } from '../platform/version.ts';
+import type { PublicNetwork } from './email/public-socket.ts';
+import { checkedLookup, ForbiddenAddress, systemResolve, Unresolved } from './public-lookup.ts';
+import { connectionLimits, openConnections } from './webhooks/connections.ts';
 
-/** For lookup, connection, TLS, request and response together. */
-const timeoutMs = 10_000;
-const responseBytesMax = 65_536;
 const headerBytesMax = 16_384;
 
-type GoogleRequest = {
-  readonly host: 'oauth2.googleapis.com' | 'walletobjects.googleapis.com';
-  readonly method: 'POST' | 'PATCH';
+export type PublicHttpLimits = {
+  /** For lookup, connection, TLS, request and response together. */
+  readonly timeoutMs: number;
+  readonly responseBytesMax: number;
+};
+
+const usualLimits: PublicHttpLimits = { timeoutMs: 10_000, responseBytesMax: 65_536 };
+
+type PublicRequest<Host extends string> = {
+  readonly host: Host;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Undefined: the request has no body. */
+  readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-export type GoogleResponse =
+export type PublicResponse =
   | {
       readonly kind: 'responded';
       readonly status: number;
@@ -35,24 +41,28 @@ export type GoogleResponse =
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'cancelled' };
 
-export type GoogleHttp = Disposable & {
+export type PublicHttp<Host extends string> = Disposable & {
   /** Every failure is a result. */
-  readonly send: (request: GoogleRequest) => Promise<GoogleResponse>;
+  readonly send: (request: PublicRequest<Host>) => Promise<PublicResponse>;
 };
 
 /** A keep-alive connection was closed at the moment of its next use. */
 class Stale extends Error {}
 
-export function openGoogleHttp({
-  resolve = systemResolve(),
-  rerouteForTests: reroute,
-  authority,
-}: PublicNetwork): GoogleHttp {
+/** Opens a client for the hosts that its type names. */
+export function openPublicHttp<Host extends string>(
+  { resolve = systemResolve(), rerouteForTests: reroute, authority }: PublicNetwork,
+  { timeoutMs, responseBytesMax }: PublicHttpLimits = usualLimits,
+): PublicHttp<Host> {
   const ca = authority === undefined ? undefined : [...rootCertificates, authority].join('\n');
   const connections = openConnections({ ca, limits: connectionLimits });
   const lookup = checkedLookup({ resolve, rerouteForTests: reroute?.address });
 
-  async function attempt(sent: GoogleRequest, stop: AbortSignal, isNew: boolean): Promise<GoogleResponse> {
+  async function attempt(
+    sent: PublicRequest<Host>,
+    stop: AbortSignal,
+    isNew: boolean,
+  ): Promise<PublicResponse> {
     const outgoing = request({
       agent: isNew ? connections.onceOf(true) : connections.of(true),
       lookup,
@@ -65,7 +75,7 @@ export function openGoogleHttp({
         ...sent.headers,
         'user-agent': `Largesse/${version}`,
         'accept-encoding': 'identity',
-        'content-length': Buffer.byteLength(sent.body),
+        ...(sent.body !== undefined && { 'content-length': Buffer.byteLength(sent.body) }),
       },
       maxHeaderSize: headerBytesMax,
       signal: stop,
@@ -98,7 +108,7 @@ export function openGoogleHttp({
   };
 }
 
-function responseOf(outgoing: ClientRequest, body: string): Promise<IncomingMessage> {
+function responseOf(outgoing: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing
     .on('response', resolve)
@@ -114,4 +124,14 @@ function failureOf(error: unknown): string {
   if ([ForbiddenAddress, Unresolved, ResponseTooLong].some((kind) => error instanceof kind))
     return (error as Error).message;
   return `the connection failed${publicErrorCode(error)}`;
+}
+
+const wordsLengthMax = 300;
+
+/** The words of another service as a detail can show them. */
+export function shownWords(said: string): string {
+  return said
+    .replaceAll(/[^\x20-\x7e]+/g, ' ')
+    .slice(0, wordsLengthMax)
+    .trim();
 }

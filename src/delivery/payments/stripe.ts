@@ -1,0 +1,286 @@
+/**
+ * Stripe Checkout, through Stripe's HTTP interface (https://docs.stripe.com/api/checkout/sessions). The official library
+ * has 23 MB. The tests use it to check the server that they use in the place of Stripe.
+ */
+
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+import type { PaymentProvider, ProviderAccount, SessionRequest } from '../../domain/online-sales/payment.ts';
+import { isTestKey } from '../../domain/online-sales/provider-keys.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { PublicNetwork } from '../email/public-socket.ts';
+import { openPublicHttp } from '../public-http.ts';
+import {
+  callProvider,
+  mapOutcome,
+  providerLimits,
+  unreadable,
+  type CallOutcome,
+  type ProviderCall,
+} from './provider-call.ts';
+import { isSignedByStripe, stripeIdsOf } from './hints.ts';
+import { toStripeAmount } from './stripe-amounts.ts';
+import {
+  balancePage,
+  createdSession,
+  disputeList,
+  movementsOf,
+  paymentOf,
+  readSession,
+  refundList,
+  refundOf,
+  sessionStatus,
+  stripeAccount,
+  stripeRefund,
+  warningList,
+  withMoneyBack,
+} from './stripe-objects.ts';
+
+const host = 'api.stripe.com';
+
+/** The version of the interface, with which Stripe responds whatever the account's default is. */
+const version = '2026-10-28.endive';
+
+/** Stripe's names of the languages of the service. Stripe detects the language of the others. */
+const locales: Readonly<Record<string, string>> = {
+  de: 'de',
+  en: 'en',
+  es: 'es',
+  fr: 'fr',
+  it: 'it',
+  ja: 'ja',
+  ko: 'ko',
+  nl: 'nl',
+  pl: 'pl',
+  pt: 'pt',
+  sv: 'sv',
+  tr: 'tr',
+  'zh-Hans': 'zh',
+};
+
+/** The path of a request, with its parameters. */
+function pathOf(path: string, parameters: Readonly<Record<string, string>>): string {
+  return `/v1${path}?${new URLSearchParams(parameters).toString()}`;
+}
+
+const pageSize = 50;
+const secondMs = 1_000;
+
+/** @param now the time of the machine in ms. */
+export function openStripe(network: PublicNetwork, now: () => number): PaymentProvider & Disposable {
+  const http = openPublicHttp<typeof host>(network, providerLimits);
+  const endpoint = { http, host, now, wordsOf } as const;
+
+  async function call<Schema extends Type.TSchema>(
+    key: Secret,
+    { headers, ...sent }: ProviderCall<Schema>,
+  ): Promise<CallOutcome<Static<Schema>>> {
+    return await callProvider(endpoint, key, { ...sent, headers: { ...headers, 'stripe-version': version } });
+  }
+
+  async function get<Schema extends Type.TSchema>(
+    key: Secret,
+    path: string,
+    schema: Schema,
+  ): Promise<CallOutcome<Static<Schema>>> {
+    return await call(key, { method: 'GET', path, schema });
+  }
+
+  /** A form with a key, for which Stripe repeats its response for at least a day, even one of an error. */
+  async function post<Schema extends Type.TSchema>(
+    key: Secret,
+    {
+      path,
+      form,
+      idempotencyKey,
+      ...sent
+    }: Pick<ProviderCall<Schema>, 'path' | 'schema' | 'hidden'> & {
+      readonly form: Readonly<Record<string, string>>;
+      readonly idempotencyKey?: string;
+    },
+  ): Promise<CallOutcome<Static<Schema>>> {
+    return await call(key, {
+      ...sent,
+      method: 'POST',
+      path: `/v1${path}`,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
+      body: new URLSearchParams(form).toString(),
+    });
+  }
+
+  async function moneyBackOf(key: Secret, charge: string) {
+    const ofCharge = { charge, limit: '100' };
+    return await Promise.all([
+      get(key, pathOf('/refunds', ofCharge), refundList),
+      get(key, pathOf('/disputes', ofCharge), disputeList),
+      // No field of the charge says that it has a warning.
+      get(key, pathOf('/radar/early_fraud_warnings', ofCharge), warningList),
+    ]);
+  }
+
+  return {
+    kind: 'stripe',
+
+    async createSession({ key }, request) {
+      const form = sessionForm(request);
+      if (!form) return { kind: 'rejected', detail: 'Stripe cannot charge this amount' };
+      const created = await post(key, {
+        path: '/checkout/sessions',
+        form,
+        idempotencyKey: `session-${request.saleKey}`,
+        schema: createdSession,
+        hidden: [request.buyerAddress],
+      });
+      return mapOutcome(created, ({ id, url, expires_at: end }) => ({ id, url, expiresAt: end * secondMs }));
+    },
+
+    async readPayment({ key }, sessionId) {
+      const path = `/checkout/sessions/${encodeURIComponent(sessionId)}`;
+      const expanded = { 'expand[]': 'payment_intent.latest_charge' };
+      const found = await get(key, pathOf(path, expanded), readSession);
+      if (found.kind !== 'done') return found;
+      const payment = paymentOf(found.value);
+      if (!payment) return unreadable;
+      const charge = found.value.payment_intent?.latest_charge;
+      if (payment.state !== 'paid' || !charge) return { kind: 'done', value: payment };
+      const [refunds, disputes, warnings] = await moneyBackOf(key, charge.id);
+      if (refunds.kind !== 'done') return refunds;
+      if (disputes.kind !== 'done') return disputes;
+      if (warnings.kind !== 'done') return warnings;
+      const value = withMoneyBack(payment, {
+        refunds: refunds.value,
+        disputes: disputes.value,
+        warnings: warnings.value,
+      });
+      return value ? { kind: 'done', value } : unreadable;
+    },
+
+    async endSession({ key }, sessionId) {
+      const path = `/checkout/sessions/${encodeURIComponent(sessionId)}`;
+      const ended = await post(key, { path: `${path}/expire`, form: {}, schema: sessionStatus });
+      if (ended.kind !== 'rejected') return mapOutcome(ended, () => null);
+      // Stripe rejects it for a session that is not open.
+      const found = await get(key, `/v1${path}`, sessionStatus);
+      if (found.kind !== 'done') return found;
+      return found.value.status === 'open' ? ended : { kind: 'done', value: null };
+    },
+
+    async refund({ key }, { refundKey, paymentId, amount }) {
+      const text = toStripeAmount(amount);
+      if (text === undefined) return { kind: 'rejected', detail: 'Stripe cannot refund this amount' };
+      // Stripe can forget an idempotency key after a day, so an earlier attempt is searched by its metadata.
+      const ofPayment = { payment_intent: paymentId, limit: '100' };
+      const earlier = await get(key, pathOf('/refunds', ofPayment), refundList);
+      if (earlier.kind !== 'done') return earlier;
+      const known = earlier.value.data.find(({ metadata }) => metadata?.['refund'] === refundKey);
+      if (!known && earlier.value.has_more) return unreadable;
+      const made: CallOutcome<Static<typeof stripeRefund>> = known
+        ? { kind: 'done', value: known }
+        : await post(key, {
+            path: '/refunds',
+            form: { payment_intent: paymentId, amount: text, 'metadata[refund]': refundKey },
+            idempotencyKey: `refund-${refundKey}`,
+            schema: stripeRefund,
+          });
+      if (made.kind !== 'done') return made;
+      const value = refundOf(made.value);
+      return value ? { kind: 'done', value } : unreadable;
+    },
+
+    async listMovements({ key }, { since, cursor }) {
+      const parameters = {
+        limit: String(pageSize),
+        'created[gte]': String(Math.floor(since / secondMs)),
+        'expand[]': 'data.source',
+        ...(cursor !== null && { starting_after: cursor }),
+      };
+      const page = await get(key, pathOf('/balance_transactions', parameters), balancePage);
+      return mapOutcome(page, ({ data, has_more: hasMore }) => ({
+        movements: data.flatMap(movementsOf),
+        next: hasMore ? (data.at(-1)?.id ?? null) : null,
+      }));
+    },
+
+    async examine({ key }) {
+      const [account, ...lists] = await Promise.all([
+        get(key, '/v1/account', stripeAccount),
+        ...readLists.map(async (path) => await get(key, pathOf(path, { limit: '1' }), Type.Object({}))),
+      ]);
+      return lists.find((list) => list.kind !== 'done') ?? examined(key, account);
+    },
+
+    readHint: ({ hintSecret }, hint) =>
+      hintSecret && isSignedByStripe(hint, hintSecret) ? stripeIdsOf(hint.body) : [],
+
+    [Symbol.dispose]: () => http[Symbol.dispose](),
+  };
+}
+
+/** The lists that the service reads. */
+const readLists = [
+  '/checkout/sessions',
+  '/payment_intents',
+  '/charges',
+  '/refunds',
+  '/disputes',
+  '/radar/early_fraud_warnings',
+  '/balance_transactions',
+] as const;
+
+const descriptionLengthMax = 200;
+
+/** The form that creates a session; undefined: Stripe cannot represent the amount. */
+function sessionForm(request: SessionRequest): Readonly<Record<string, string>> | undefined {
+  const { saleKey, amount, description, locale } = request;
+  const text = toStripeAmount(amount);
+  const shown = Array.from(description).slice(0, descriptionLengthMax).join('');
+  return text === undefined
+    ? undefined
+    : {
+        mode: 'payment',
+        'line_items[0][quantity]': '1',
+        'line_items[0][price_data][currency]': amount.currency.code.toLowerCase(),
+        'line_items[0][price_data][unit_amount]': text,
+        'line_items[0][price_data][product_data][name]': shown,
+        client_reference_id: saleKey,
+        'metadata[sale]': saleKey,
+        'payment_intent_data[metadata][sale]': saleKey,
+        'payment_intent_data[description]': shown,
+        // A buyer pays in the currency of the card, so that the amounts are comparable.
+        'adaptive_pricing[enabled]': 'false',
+        // Gift cards attract stolen payment cards. A bank that has checked the buyer bears the loss.
+        'payment_method_options[card][request_three_d_secure]': 'any',
+        customer_email: request.buyerAddress,
+        locale: locales[locale] ?? 'auto',
+        success_url: request.returnUrl,
+        cancel_url: request.cancelUrl,
+        expires_at: String(Math.floor(request.expiresAt / secondMs)),
+      };
+}
+
+/** A restricted key can lack the right to read the account, which the service does not need. */
+function examined(
+  key: Secret,
+  account: CallOutcome<Static<typeof stripeAccount>>,
+): CallOutcome<ProviderAccount> {
+  const text = key.reveal();
+  const isTest = isTestKey('stripe', text) === true;
+  const isHidden = account.kind === 'rejected' && account.status === 403;
+  if (isHidden)
+    return { kind: 'done', value: { account: `•••• ${text.slice(-4)}`, isTest, currencies: null } };
+  return account.kind === 'done' && account.value.charges_enabled === false && !isTest
+    ? { kind: 'rejected', detail: 'the account cannot accept payments yet', status: 200 }
+    : mapOutcome(account, ({ id, settings }) => {
+        const name = settings?.dashboard?.display_name;
+        return { account: name ? `${name} (${id})` : id, isTest, currencies: null };
+      });
+}
+
+function wordsOf(content: unknown): string {
+  return Value.Check(stripeError, content) ? content.error.message : '';
+}
+
+const stripeError = Type.Object({ error: Type.Object({ message: Type.String() }) });
