@@ -103,6 +103,7 @@ export function consoleServicesOf(
     },
     pagesUrl,
     wallets: walletToolsOf(config, { ctx, storage }, google),
+    onlineSales: null,
     brandOf,
     lookups: {
       perHour: lookupFailuresPerHour,

@@ -40,6 +40,7 @@ import type {
 import type { Wallet } from '../../storage/wallets/wallet.ts';
 import type { PassCard } from '../../service/wallets/apple.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
+import type { Checkout } from '../../service/online-sales/checkout.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { ReportRuns } from '../../service/books/report-runs.ts';
 import type { Turns } from '../../service/turns.ts';
@@ -92,6 +93,8 @@ export type ConsoleServices = {
   readonly lookups: Lookups;
   /** Null: devices cannot reach the service, because it has no public URL with TLS, or is a sandbox. */
   readonly wallets: WalletTools | null;
+  /** Pays online sales at their providers; null: the service does not sell online. */
+  readonly onlineSales: Checkout | null;
   /** Limits requests without a session. */
   readonly limitVisitor: VisitorLimiter;
   readonly condition: ServiceCondition;
@@ -320,8 +323,10 @@ type ServiceCondition = {
 
 /** A page; a throttled request has one of `throttled`. */
 export type PageResponse = {
-  readonly status: 200 | 401 | 403 | 404 | 409 | 422;
+  readonly status: 200 | 401 | 403 | 404 | 409 | 422 | 503;
   readonly body: Markup;
+  /** The hosts whose pages can show the page in a frame. Default: none. */
+  readonly framedBy?: readonly string[];
   readonly cookies?: readonly string[];
 };
 
@@ -382,6 +387,8 @@ type Endpoint = {
   readonly hasFrame?: boolean;
   /** Whether a form of the page leads to Google Wallet. */
   readonly leadsToGoogle?: boolean;
+  /** Whether a form of the page leads to a payment provider, whose page can have a domain of the shop. */
+  readonly leadsToPayment?: boolean;
   /** Whether its pages are compressed. They must not have a secret of a session, because the length can reveal it. */
   readonly isCompressed?: boolean;
   /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */

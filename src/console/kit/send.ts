@@ -20,6 +20,8 @@ const policyWithFrame = policyOf("'self'", "'self'");
 /** Browsers apply it to the redirect after a form as well. */
 const policyToGoogle = policy.replace("form-action 'self'", "form-action 'self' https://pay.google.com");
 
+const policyToPayment = policy.replace("form-action 'self'", "form-action 'self' https:");
+
 /** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
 const framedPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
@@ -38,15 +40,20 @@ export const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
-type RouteNeeds = Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle'>;
+type RouteNeeds = Pick<
+  ConsoleRoute,
+  'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle' | 'leadsToPayment'
+>;
 
 /** The headers of a route that needs more than other pages. */
 function policyHeaders({
   usesWebAssembly = false,
   hasFrame = false,
   leadsToGoogle = false,
+  leadsToPayment = false,
 }: RouteNeeds): Readonly<Record<string, string>> {
   if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
+  if (leadsToPayment) return { 'content-security-policy': policyToPayment };
   if (leadsToGoogle) return { 'content-security-policy': policyToGoogle };
   return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
 }
@@ -85,8 +92,19 @@ export async function send(
     return reply.send(Readable.from(parts));
   }
   reply.type('text/html; charset=utf-8');
+  if (response.framedBy && response.framedBy.length > 0)
+    reply.header('content-security-policy', framedByPolicy(reply, response.framedBy));
   const page = String(response.body);
   return route.isCompressed === true ? await sendCompressed(reply.request, reply, page) : reply.send(page);
+}
+
+/** The policy of a page that pages of other hosts can show in a frame. */
+function framedByPolicy(reply: FastifyReply, hosts: readonly string[]): string {
+  const ancestors = ["'self'", ...hosts.map((host) => `https://${host}`)].join(' ');
+  return String(reply.getHeader('content-security-policy')).replace(
+    "frame-ancestors 'none'",
+    `frame-ancestors ${ancestors}`,
+  );
 }
 
 /** A renewed session can be set already. */
