@@ -65,6 +65,7 @@ test('every table of the migrations is copied, except those about the database i
     'file_remains',
     'heartbeat',
     'sandbox',
+    'sandbox_payments',
     'log_cursors',
     'log_backfills',
     'log_turn',

@@ -1606,6 +1606,15 @@ create trigger sandbox_clock_goes_forward before update on sandbox
 for each row when (new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms)
 execute function refuse('a sandbox stays a sandbox, and its clock goes forward');
 
+-- The payments of a sandbox at its own provider. A database with real gift cards has none.
+create table sandbox_payments (
+  store_id bigint not null references stores (id),
+  id text collate "C" not null,
+  -- JSON: the session, and what a tester has done.
+  content text collate "C" not null check (jsonb_typeof(content::jsonb) = 'object'),
+  primary key (store_id, id)
+); -- by store
+
 -- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
 create table backup_settings (
   id bigint primary key check (id = 1),

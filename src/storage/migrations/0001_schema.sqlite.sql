@@ -1512,6 +1512,15 @@ create trigger sandbox_clock_goes_forward before update on sandbox
 when new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms
 begin select raise(abort, 'a sandbox stays a sandbox, and its clock goes forward'); end;
 
+-- The payments of a sandbox at its own provider. A database with real gift cards has none.
+create table sandbox_payments (
+  store_id integer not null references stores (id),
+  id text not null,
+  -- JSON: the session, and what a tester has done.
+  content text not null check (json_type(content) = 'object'),
+  primary key (store_id, id)
+) strict, without rowid;
+
 -- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
 create table backup_settings (
   id integer primary key check (id = 1),

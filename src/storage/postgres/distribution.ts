@@ -54,6 +54,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   passkeys: 'by store',
   request_blocks: 'by store',
   sandbox: 'own',
+  sandbox_payments: 'by store',
   schema_migrations: 'everywhere',
   setup_steps: 'by store',
   staff: 'by store',

@@ -36,6 +36,7 @@ const ownTables: ReadonlySet<string> = new Set([
   'heartbeat',
   // Neither copied from nor into.
   'sandbox',
+  'sandbox_payments',
   // Another machine has other disks.
   'backup_settings',
   'backups',

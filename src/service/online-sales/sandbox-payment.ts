@@ -1,0 +1,48 @@
+/** The page of a sandbox on which a tester pays, and decides what happens to the payment later. */
+
+import {
+  possibleActions,
+  actedInSandbox,
+  sandboxPaymentAt,
+  storeOfSession,
+} from '../../domain/online-sales/sandbox-payment.ts';
+import type {
+  SandboxAction,
+  SandboxMethod,
+  SandboxPayment,
+} from '../../domain/online-sales/sandbox-payment.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Context } from '../../storage/context.ts';
+import { changeSandboxPayment, findSandboxPayment } from '../../storage/online-sales/sandbox-payment.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findStore } from '../../storage/stores/store.ts';
+
+export type OpenSandboxPayment = {
+  readonly store: Store;
+  readonly payment: SandboxPayment;
+  readonly actions: readonly SandboxAction[];
+};
+
+/** Undefined: there is no such session, or the database is not a sandbox. */
+export function* openSandboxPayment(ctx: Context, id: string): Script<OpenSandboxPayment | undefined> {
+  const storeId = ctx.testClock ? storeOfSession(id) : undefined;
+  if (storeId === undefined) return undefined;
+  const [found, record] = yield* parallel(findSandboxPayment({ storeId, id }), findStore(storeId));
+  if (!found || !record) return undefined;
+  const payment = sandboxPaymentAt(found, ctx.clock.earliest());
+  return { store: record.store, payment, actions: possibleActions(payment) };
+}
+
+/** An action that is no longer possible changes nothing. @returns undefined: there is no such session. */
+export function* actOnSandboxPayment(
+  ctx: Context,
+  id: string,
+  acted: { readonly action: SandboxAction; readonly method: SandboxMethod },
+): Script<SandboxPayment | undefined> {
+  const storeId = ctx.testClock ? storeOfSession(id) : undefined;
+  if (storeId === undefined) return undefined;
+  const now = ctx.clock.earliest();
+  return yield* changeSandboxPayment({ storeId, id }, (payment) =>
+    actedInSandbox(sandboxPaymentAt(payment, now), { ...acted, now }),
+  );
+}
