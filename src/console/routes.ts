@@ -5,6 +5,8 @@ import { accountantRoutes } from './accountant/settings.ts';
 import { accountRoutes } from './staff/account.ts';
 import { auditRoutes } from './staff/actions.ts';
 import { batchRoutes } from './batches/list.ts';
+import { buyRoutes } from './buy/buy.ts';
+import { orderRoutes } from './buy/order-actions.ts';
 import { cardActionRoutes } from './cards/actions.ts';
 import { cardRoutes } from './cards/card.ts';
 import { cardsRoutes } from './cards/list.ts';
@@ -80,6 +82,8 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,
   ...recipientRoutes,
+  ...buyRoutes,
+  ...orderRoutes,
   {
     method: 'GET',
     path: '/more',

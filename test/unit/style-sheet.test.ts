@@ -1,4 +1,4 @@
-/** The style sheet of the console: each class is used by a page or a script, and each rule has one place. */
+/** The style sheets of the console: each class is used by a page or a script, and each rule has one place. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import test from 'node:test';
 
 const folder = join(import.meta.dirname, '../../src/console');
-const sheet = readFileSync(join(folder, 'assets/largesse.css'), 'utf8');
+const sheet = ['largesse.css', 'buy.css']
+  .map((name) => readFileSync(join(folder, 'assets', name), 'utf8'))
+  .join('\n');
 
 type Rule = {
   /** The layer and the conditions. */
@@ -40,7 +42,7 @@ function usedClasses(): ReadonlySet<string> {
   return used;
 }
 
-test('every class of the style sheet is used', () => {
+test('every class of the style sheets is used', () => {
   const used = usedClasses();
   const styled = new Set(
     rulesOf(sheet).flatMap(({ selector }) =>

@@ -104,7 +104,7 @@ export function placeWith(
 }
 
 /** The page in a language. The URL keeps it, so that the page needs no cookie and a link can have it. */
-function inLanguage(page: string, tag: string): string {
+export function inLanguage(page: string, tag: string): string {
   return `${page}?lang=${tag}`;
 }
 
@@ -117,10 +117,10 @@ export type ShownBy = { readonly code: Secret; readonly address: string | null }
  * The languages by their own names: links, or buttons that send the code of the shown card again, because a URL never has
  * it.
  */
-function languageMenu(
-  services: ConsoleServices,
-  { page, path, language }: RecipientPlace,
-  shownBy: ShownBy | undefined,
+export function languageMenu(
+  services: Pick<ConsoleServices, 'customerLanguage'>,
+  { page, path, language }: Pick<RecipientPlace, 'page' | 'path' | 'language'>,
+  shownBy?: ShownBy,
 ): Markup {
   const choices = languageChoices(services).map(({ tag, direction, name }) => {
     const url = inLanguage(page, tag);
@@ -151,14 +151,22 @@ function contactLine({ identity, language: { shared } }: RecipientPlace): Markup
 `;
 }
 
-/** The shop, and the location of the sale of the card, below the page. */
-function identityFooter(place: RecipientPlace, onScreen: string, at: Location | undefined): Markup {
+/**
+ * The shop, and the location of the sale of the card, below the page.
+ * @param more links after those to the terms.
+ */
+export function identityFooter(
+  place: RecipientPlace,
+  onScreen: string,
+  { at, more = [] }: { readonly at?: Location | undefined; readonly more?: readonly Markup[] },
+): Markup {
   const { identity, shop, language } = place;
   const { terms } = identity;
   const address = at && markup`<p>${dotted(placeLines(at))}</p>`;
   const links = [
     ...reachLinks(identity),
     ...(terms === null ? [] : [markup`<a href="${terms}" rel="noreferrer">${language.shared.terms}</a>`]),
+    ...more,
   ];
   const reached = links.length === 0 ? undefined : markup`<p class="reach">${links}</p>`;
   return markup`<footer class="identity${onScreen}"><p class="shopname"><bdi>${shop}</bdi></p><div class="small soft">${address}${hoursLines(identity)}</div>${reached}${contactLine(place)}</footer>`;
@@ -198,7 +206,7 @@ export function publicPage(
 <main class="${isCard ? 'card-mode' : 'public stack'}${onScreen}" id="content">
 ${content}${waiting(place)}
 </main>
-${identityFooter(place, onScreen, at)}
+${identityFooter(place, onScreen, { at })}
 ${sheet}</div>`;
   return htmlDocument(services, {
     title: `${title} · ${shop}`,

@@ -93,6 +93,8 @@ export function* sendGiftCard(
     readonly canSend: boolean;
     /** Another address than the holder's, such as a corrected one; absent or null: the holder's. */
     readonly address?: EmailAddress | null;
+    /** When it is sent (ms); absent or null: now. */
+    readonly sendAt?: number | null;
   },
 ): Script<{ readonly card: Card; readonly delivery: EmailDelivery }> {
   const { store, cardId } = command;
@@ -115,7 +117,7 @@ export function* sendGiftCard(
     kind: 'gift_card',
     address,
     code,
-    sendAt: null,
+    sendAt: command.sendAt ?? null,
     occasion: null,
   });
   return { card, delivery };

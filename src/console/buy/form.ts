@@ -1,0 +1,247 @@
+/** The form of the buy page as it was typed, and the sale that it asks for. */
+
+import { parseDesign, type CardDesign } from '../../domain/cards/design.ts';
+import { addDays, dayOf, parseDay } from '../../domain/day.ts';
+import { emailLengthMax, parseEmail, type EmailAddress } from '../../domain/email-address.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { formErrors, type FormField } from '../../domain/online-sales/rules.ts';
+import { formLengths, type OnlineSale, type SaleForm } from '../../domain/online-sales/sale.ts';
+import { parseLine, parseText } from '../../domain/text.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import { amountText, dayText, parseTypedAmount } from '../kit/format.ts';
+import { formText, type ConsoleRequest } from '../kit/request.ts';
+import { fillPlain } from '../kit/texts.ts';
+import type { BuyPlace } from './place.ts';
+
+const fields = [
+  'design',
+  'amount',
+  'own',
+  'for',
+  'to',
+  'from',
+  'message',
+  'when',
+  'email',
+  'day',
+  'buyer_email',
+] as const;
+
+export type Field = (typeof fields)[number];
+
+export type TypedForm = Readonly<Record<Field, string>>;
+
+export type FieldErrors = Partial<Readonly<Record<Field, string>>>;
+
+/** The value of the choice of an own amount. */
+export const ownAmount = 'own';
+
+/** Characters of a field that are kept when the form is shown again. */
+const keptLengthMax = 4 * formLengths.message;
+
+/** The first values of a form. */
+export function newForm({ buy: { page }, design, store }: BuyPlace, now: number): TypedForm {
+  const preset = page.presets[1] ?? page.presets[0];
+  return {
+    design,
+    amount: preset ? String(preset.minor) : ownAmount,
+    own: '',
+    for: 'other',
+    to: '',
+    from: '',
+    message: '',
+    when: 'now',
+    email: '',
+    day: addDays(dayOf(now, store.timeZone), 1),
+    buyer_email: '',
+  };
+}
+
+/** The form of a sale that was not paid. */
+export function formOfSale(place: BuyPlace, sale: OnlineSale, now: number): TypedForm {
+  const { language, buy } = place;
+  const isPreset = buy.page.presets.some(({ minor }) => minor === sale.amount.minor);
+  const isForMe = sale.delivery === 'self' && sale.recipientName === null;
+  const first = newForm(place, now);
+  const byEmail = sale.sendOn === null ? 'now' : 'day';
+  return {
+    design: sale.design,
+    amount: isPreset ? String(sale.amount.minor) : ownAmount,
+    own: isPreset ? '' : amountText(sale.amount, language.locale),
+    for: isForMe ? 'me' : 'other',
+    to: sale.recipientName ?? '',
+    from: sale.senderName ?? '',
+    message: sale.message ?? '',
+    when: sale.delivery === 'self' ? 'self' : byEmail,
+    email: sale.recipientAddress ?? '',
+    day: sale.sendOn ?? first.day,
+    buyer_email: sale.buyerAddress ?? '',
+  };
+}
+
+export function typedForm(request: Pick<ConsoleRequest, 'form'>): TypedForm {
+  const entries = fields.map((name) => [name, formText(request, name).slice(0, keptLengthMax)]);
+  return Object.fromEntries(entries) as Record<Field, string>;
+}
+
+/** The amount of the chosen preset, or the typed one. */
+export function typedAmount(
+  { buy: { page }, store, language }: BuyPlace,
+  { amount, own }: Pick<TypedForm, 'amount' | 'own'>,
+): Parsed<Money> {
+  if (amount === ownAmount) return parseTypedAmount(own, store, { language: language.locale });
+  const preset = page.presets.find(({ minor }) => String(minor) === amount);
+  return preset ? accepted(preset) : rejected('is not one of the amounts');
+}
+
+/** The days on which a card can be sent: from tomorrow, because today it is sent at once. */
+export function sendingDays(
+  { store }: Pick<BuyPlace, 'store'>,
+  now: number,
+): { readonly from: string; readonly to: string } {
+  const today = dayOf(now, store.timeZone);
+  return { from: addDays(today, 1), to: addDays(today, 365) };
+}
+
+/** The field of the page at which an error of a rule is shown. */
+const fieldOf: Readonly<Record<FormField, Field>> = {
+  amount: 'amount',
+  buyer_name: 'from',
+  recipient_name: 'to',
+  recipient: 'email',
+  sender_name: 'from',
+  message: 'message',
+  send_on: 'day',
+};
+
+/** Collects the errors of a form while its fields are parsed. */
+class Reading {
+  readonly errors: Partial<Record<Field, string>> = {};
+
+  /** The value; null after an error, which is that of the field. */
+  take<Value>(field: Field, parsed: Parsed<Value>, error: string): Value | null {
+    if (!parsed.ok) this.errors[field] ??= error;
+    return parsed.ok ? parsed.value : null;
+  }
+}
+
+/** Parses what was typed. Fields that the page does not show for the choices are ignored. */
+export function readForm(
+  place: BuyPlace,
+  typed: TypedForm,
+  now: number,
+): { readonly form: SaleForm } | { readonly errors: FieldErrors } {
+  const { texts } = place;
+  const reading = new Reading();
+  const choice = <Value extends string>(field: Field, values: readonly Value[]): Value | null => {
+    const found = values.find((value) => value === typed[field]);
+    return reading.take(field, found === undefined ? rejected('') : accepted(found), texts.choiceError);
+  };
+  const design = reading.take('design', parseDesign(typed.design), texts.choiceError);
+  const amount = reading.take('amount', typedAmount(place, typed), amountError(place));
+  const whom = choice('for', ['other', 'me'] as const);
+  const buyer = addressIn(reading, place, 'buyer_email', typed.buyer_email);
+  const gift = whom === 'me' ? forMe : readGift(reading, place, typed, choice);
+  if (design === null || amount === null || whom === null || buyer === null || gift === null)
+    return { errors: reading.errors };
+  const form = { amount, design, buyer, buyerName: gift.senderName, ...gift };
+  for (const { field, reason } of formErrors(form, place.buy.page, dayOf(now, place.store.timeZone)))
+    reading.errors[fieldOf[field]] ??= ruleError(place, field, reason, now);
+  return Object.keys(reading.errors).length > 0 ? { errors: reading.errors } : { form };
+}
+
+type Gift = Pick<SaleForm, 'delivery' | 'recipientName' | 'recipient' | 'senderName' | 'message' | 'sendOn'>;
+
+const forMe: Gift = {
+  delivery: 'self',
+  recipientName: null,
+  recipient: null,
+  senderName: null,
+  message: null,
+  sendOn: null,
+};
+
+function readGift(
+  reading: Reading,
+  place: BuyPlace,
+  typed: TypedForm,
+  choice: (field: Field, values: readonly ['now', 'day', 'self']) => 'now' | 'day' | 'self' | null,
+): Gift | null {
+  const { texts } = place;
+  const lengthError = fillPlain(texts.lengthError, { max: formLengths.message });
+  const recipientName = nameIn(reading, place, 'to', typed.to);
+  const senderName = nameIn(reading, place, 'from', typed.from);
+  const text = parseText(typed.message.replaceAll('\r\n', '\n'), formLengths.message);
+  const message = reading.take('message', text, lengthError);
+  const when = choice('when', ['now', 'day', 'self']);
+  const given = { recipientName, senderName, message };
+  if (when === 'self') return { ...given, delivery: 'self', recipient: null, sendOn: null };
+  const recipient = addressIn(reading, place, 'email', typed.email);
+  const day = parseDay(typed.day);
+  const sendOn = when === 'day' && day.ok ? day.value : null;
+  if (when === 'day' && !day.ok) reading.errors.day = texts.choiceError;
+  return when === null ? null : { ...given, delivery: 'email', recipient, sendOn };
+}
+
+function nameIn(reading: Reading, { texts }: BuyPlace, field: Field, typed: string): string | null {
+  const name = parseLine(typed, formLengths.name);
+  const parsed: Parsed<string> =
+    name.ok && name.value !== null ? accepted(name.value) : rejected('is not a name');
+  return reading.take(field, parsed, fillPlain(texts.nameError, { max: formLengths.name }));
+}
+
+function addressIn(reading: Reading, { texts }: BuyPlace, field: Field, typed: string): EmailAddress | null {
+  const parsed = typed.length > 4 * emailLengthMax ? rejected('is too long') : parseEmail(typed);
+  return reading.take(field, parsed, texts.addressError);
+}
+
+function amountError({ buy: { page }, language: { locale }, texts }: BuyPlace): string {
+  const [min, max] = [amountText(page.min, locale), amountText(page.max, locale)];
+  return fillPlain(texts.amountError, { min, max });
+}
+
+function ruleError(place: BuyPlace, field: FormField, reason: string, now: number): string {
+  const { texts, language } = place;
+  if (reason === 'link') return texts.linkError;
+  switch (field) {
+    case 'amount':
+      return amountError(place);
+    case 'message':
+      return fillPlain(texts.lengthError, { max: formLengths.message });
+    case 'recipient':
+      return texts.addressError;
+    case 'send_on': {
+      const { from, to } = sendingDays(place, now);
+      return fillPlain(texts.dayError, {
+        from: dayText(from, language.locale, 'long'),
+        to: dayText(to, language.locale, 'long'),
+      });
+    }
+    case 'buyer_name':
+    case 'recipient_name':
+    case 'sender_name':
+      return fillPlain(texts.nameError, { max: formLengths.name });
+  }
+}
+
+/** Whether a sale is the one that a form asks for. Another form with its key changes nothing of it. */
+export function isSaleOf(form: SaleForm, sale: OnlineSale): boolean {
+  const same: readonly (readonly [unknown, unknown])[] = [
+    [form.amount.minor, sale.amount.minor],
+    [form.design, sale.design],
+    [form.buyer.address, sale.buyerAddress],
+    [form.delivery, sale.delivery],
+    [form.recipientName, sale.recipientName],
+    [form.recipient?.address ?? null, sale.recipientAddress],
+    [form.senderName, sale.senderName],
+    [form.message, sale.message],
+    [form.sendOn, sale.sendOn],
+  ];
+  return same.every(([one, other]) => one === other);
+}
+
+/** The design that is chosen. */
+export function chosenDesign({ design }: BuyPlace, typed: TypedForm): CardDesign {
+  const parsed = parseDesign(typed.design);
+  return parsed.ok ? parsed.value : design;
+}

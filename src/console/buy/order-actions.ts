@@ -1,0 +1,165 @@
+/** The routes of the page of an order: the page, and what its buyer does there. */
+
+import { parseDay } from '../../domain/day.ts';
+import { parseEmail } from '../../domain/email-address.ts';
+import { Fault } from '../../domain/fault.ts';
+import { keyOfSale } from '../../domain/online-sales/sale.ts';
+import { dayText } from '../kit/format.ts';
+import { fillPlain } from '../kit/texts.ts';
+import { markup } from '../../platform/markup.ts';
+import {
+  buyerActor,
+  changeDelivery,
+  sendOrderAgain,
+  withdrawalEndOf,
+} from '../../service/online-sales/order.ts';
+import { requestRefund } from '../../service/online-sales/refund.ts';
+import { formText, type ConsoleRequest } from '../kit/request.ts';
+import type { ConsoleResponse, ConsoleServices, OpenRoute } from '../kit/route.ts';
+import { sendingDays } from './form.ts';
+import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.ts';
+import { openOrder, orderAfter, orderPage, type Notice, type OpenedOrder } from './order.ts';
+import { buyerPage, hero } from './place.ts';
+
+type Act = (
+  services: ConsoleServices,
+  request: ConsoleRequest,
+  opened: OpenedOrder,
+) => ConsoleResponse | Promise<ConsoleResponse>;
+
+/** Opens the order of a request before something is done with it. */
+function withOrder(act: Act): OpenRoute['handle'] {
+  return async (services, request) => {
+    const opened = await openOrder(services, request);
+    return 'response' in opened ? opened.response : await act(services, request, opened);
+  };
+}
+
+/** After a change, the browser requests the page, so that a reload does not repeat it. */
+function after(request: ConsoleRequest, { place }: OpenedOrder, notice: Notice): ConsoleResponse {
+  return { status: 303, path: orderAfter({ request, place }, notice) };
+}
+
+/** The words for a change that came too late or too often. */
+async function attempted(
+  request: ConsoleRequest,
+  opened: OpenedOrder,
+  { done, change }: { readonly done: Notice; readonly change: () => Promise<unknown> },
+): Promise<ConsoleResponse> {
+  try {
+    await change();
+    return after(request, opened, done);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return after(request, opened, error.code === 'too-many-requests' ? 'tooSoon' : 'tooLate');
+  }
+}
+
+async function canSendFrom(services: ConsoleServices, { place }: OpenedOrder): Promise<boolean> {
+  return ((await services.emailPartsOf(place.store.id)) ?? services).canSend;
+}
+
+const send: Act = async (services, request, opened) => {
+  const { ctx, storage } = services;
+  const { place, order } = opened;
+  const canSend = await canSendFrom(services, opened);
+  return await attempted(request, opened, {
+    done: 'sentAgain',
+    change: () => storage.write(() => sendOrderAgain(ctx, place.store, { facts: order, canSend })),
+  });
+};
+
+const change: Act = async (services, request, opened) => {
+  const { ctx, storage } = services;
+  const { place, order } = opened;
+  const isNow = request.form.has('now');
+  const typed = { email: formText(request, 'email'), day: formText(request, 'day') };
+  const address = parseEmail(typed.email);
+  const errors = {
+    ...(!address.ok && { email: place.texts.addressError }),
+    ...dayErrors(opened, typed, isNow),
+  };
+  if (!address.ok || 'day' in errors) {
+    const shown: ShownChange = { ...typed, errors };
+    return orderPage(services, opened, { status: 422, change: shown });
+  }
+  const canSend = await canSendFrom(services, opened);
+  const delivery = { address: address.value, sendOn: isNow ? null : typed.day };
+  return await attempted(request, opened, {
+    done: 'changed',
+    change: () =>
+      storage.write(() => changeDelivery(ctx, place.store, { facts: order, change: delivery, canSend })),
+  });
+};
+
+function dayErrors(
+  { place, order }: OpenedOrder,
+  { day }: { readonly day: string },
+  isNow: boolean,
+): { readonly day?: string } {
+  if (isNow) return {};
+  const { from, to } = sendingDays(place, order.now);
+  const parsed = parseDay(day);
+  if (parsed.ok && parsed.value >= from && parsed.value <= to) return {};
+  const { locale } = place.language;
+  const days = { from: dayText(from, locale, 'long'), to: dayText(to, locale, 'long') };
+  return { day: fillPlain(place.texts.dayError, days) };
+}
+
+const showWithdrawal: Act = (services, _request, opened) => {
+  const { place, order, path } = opened;
+  const { texts, store, language } = place;
+  const number = String(services.ctx.keys.publicIds.of(order.sale.id));
+  const day = dayText(withdrawalEndOf(order.sale, store), language.locale, 'long');
+  const late = {
+    icon: 'ended',
+    title: texts.withdrawTitle,
+    text: fillPlain(texts.withdrawLate, { day }),
+  } as const;
+  const content = isWithdrawable(place, order)
+    ? withdrawalForm(opened, number)
+    : markup`${hero(late)}<div class="actions"><a class="button first" href="${path}?lang=${language.tag}">${texts.back}</a></div>`;
+  const body = buyerPage(services, place, { title: texts.withdrawTitle, content, kind: 'order stack' });
+  return { status: 200, body };
+};
+
+/** The card stops with the statement; the provider pays afterwards, whether or not it responds now. */
+const withdraw: Act = async (services, request, opened) => {
+  const { ctx, storage, onlineSales } = services;
+  const { place, order } = opened;
+  if (!isWithdrawable(place, order)) return await showWithdrawal(services, request, opened);
+  const key = keyOfSale(order.sale);
+  return await attempted(request, opened, {
+    done: 'withdrawn',
+    async change() {
+      await storage.write(() => requestRefund(ctx, { ...key, reason: null, by: 'buyer', actor: buyerActor }));
+      await onlineSales?.sendRefunds(key);
+    },
+  });
+};
+
+const path = '/buy/:domain/order/:token';
+
+/** A form of the page leads to no other site, but the link to the payment is one of the provider. */
+export const orderRoutes: readonly OpenRoute[] = [
+  {
+    method: 'GET',
+    path,
+    access: 'anyone',
+    handle: withOrder((services, request, opened) =>
+      orderPage(services, opened, { notice: request.query.get('done') }),
+    ),
+  },
+  {
+    method: 'POST',
+    path: `${path}/card`,
+    access: 'anyone',
+    handle: withOrder((services, _request, opened) =>
+      orderPage(services, opened, { showsCode: opened.code !== null }),
+    ),
+  },
+  { method: 'POST', path: `${path}/send`, access: 'anyone', handle: withOrder(send) },
+  { method: 'POST', path: `${path}/change`, access: 'anyone', handle: withOrder(change) },
+  { method: 'GET', path: `${path}/withdraw`, access: 'anyone', handle: withOrder(showWithdrawal) },
+  { method: 'POST', path: `${path}/withdraw`, access: 'anyone', handle: withOrder(withdraw) },
+];

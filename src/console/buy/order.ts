@@ -1,0 +1,233 @@
+/**
+ * The page of one order. Its link is not guessable, needs no session, and never has a code. A buyer never sees the code of a
+ * card for another person; that of an own card is shown for 30 days after a press of a button.
+ */
+
+import { isSuspended } from '../../domain/cards/card.ts';
+import { orderPath } from '../../domain/online-sales/links.ts';
+import { isUndecided, keyOfSale } from '../../domain/online-sales/sale.ts';
+import { phoneLink } from '../../domain/stores/identity.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { taxIn } from '../../domain/money/vat.ts';
+import { openSale, type OpenSale } from '../../service/online-sales/begin.ts';
+import { readOrder } from '../../service/online-sales/order.ts';
+import { cardSheet } from '../cards/sheet.ts';
+import { groupedCode, qrSvg } from '../kit/code-view.ts';
+import { amountText, figure, timeText } from '../kit/format.ts';
+import { drawingOf, giftDrawing } from '../kit/gift.ts';
+import { writeLink } from '../kit/identity.ts';
+import type { ConsoleRequest } from '../kit/request.ts';
+import type { ConsoleServices, PageResponse } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+import { designName } from './fields.ts';
+import { isOfferedAgain, orderForms, type ShownChange } from './order-forms.ts';
+import { timelineOf, wordsOf, type ShownOrder } from './order-state.ts';
+import { buyerPage, buyPlaceOf, buyUrl, hero, messagePage, type BuyPlace } from './place.ts';
+
+/** An order that a link opened. */
+export type OpenedOrder = {
+  readonly place: BuyPlace;
+  readonly order: ShownOrder;
+  readonly code: Secret | null;
+  /** The path of the page, with the base path. */
+  readonly path: string;
+};
+
+/** The link of a request, and the language of its order if the visitor chooses none. */
+async function findSale(
+  { ctx, storage }: ConsoleServices,
+  { params }: ConsoleRequest,
+): Promise<OpenSale | undefined> {
+  const [domain = '', token = ''] = [params['domain'], params['token']];
+  return await storage.read(() => openSale(ctx, domain, token));
+}
+
+/** @returns the page that says that there is no such order, if the link is wrong. */
+export async function openOrder(
+  services: ConsoleServices,
+  request: ConsoleRequest,
+): Promise<OpenedOrder | { readonly response: PageResponse }> {
+  const { ctx, storage, onlineSales } = services;
+  const found = await findSale(services, request);
+  const page = orderPath('', request.params['token'] ?? '').slice('/buy/'.length);
+  if (!found) {
+    const { texts, ...place } = await buyPlaceOf(services, request);
+    const words = { icon: 'ended', title: texts.unknownTitle, text: texts.unknownText } as const;
+    return { response: { status: 404, body: messagePage(services, { ...place, texts }, words) } };
+  }
+  const language = found.sale.language;
+  const place = await buyPlaceOf(services, request, { page, language });
+  if (isUndecided(found.sale.state) && onlineSales) await onlineSales.refresh(keyOfSale(found.sale));
+  const facts = await storage.read(() => readOrder(ctx, found.sale));
+  // The code exists only after the card was made, which can have been now.
+  const { code } =
+    (facts.sale.state === found.sale.state ? found : await findSale(services, request)) ?? found;
+  return { place, order: { ...facts, now: ctx.clock.now() }, code, path: place.page };
+}
+
+function drawing(
+  services: ConsoleServices,
+  { shop, brand, language }: BuyPlace,
+  { sale }: ShownOrder,
+): Markup {
+  return giftDrawing({
+    shop,
+    name: sale.recipientName,
+    figure: figure(sale.amount, language.locale),
+    brand,
+    drawing: drawingOf(services.frame, sale.design),
+  });
+}
+
+/** The tax in the price of a single-purpose card. A multi-purpose card has none when it is sold. */
+function taxText({ ordered, sale: { amount } }: ShownOrder, locale: string): string | null {
+  const vat = ordered?.card.vat;
+  if (vat?.kind !== 'single_purpose') return null;
+  const rate = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 3 });
+  const tax = { ...amount, minor: taxIn(amount.minor, vat.rate) };
+  return `${rate.format(Number(vat.rate) / 100)}: ${amountText(tax, locale)}`;
+}
+
+function orderRows(place: BuyPlace, order: ShownOrder): Markup {
+  const { texts, language } = place;
+  const { locale } = language;
+  const { sale } = order;
+  const rows: readonly (readonly [string, Markup | string | null])[] = [
+    [texts.method, sale.method],
+    [texts.tax, taxText(order, locale)],
+    [texts.card, markup`${designName(sale.design, texts)}, <bdi>${amountText(sale.amount, locale)}</bdi>`],
+    [texts.for, recipientOf(sale)],
+    [texts.message, sale.message],
+    [texts.receipt, sale.buyerAddress === null ? null : markup`<bdi dir="ltr">${sale.buyerAddress}</bdi>`],
+  ];
+  return markup`<dl class="facts">${rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd dir="auto">${value}</dd>`]))}</dl>`;
+}
+
+function recipientOf({ recipientName, recipientAddress }: ShownOrder['sale']): Markup | null {
+  const parts = [recipientName, recipientAddress].filter((part) => part !== null);
+  if (parts.length === 0) return null;
+  return markup`${parts.map((part, index) => markup`${index === 0 ? '' : ', '}<bdi>${part}</bdi>`)}`;
+}
+
+/** The ways on: another card, the payment, or the shop. */
+function mainActions(services: ConsoleServices, { place, order, path }: OpenedOrder): Markup | undefined {
+  const { texts, identity, language } = place;
+  const { sale } = order;
+  if (sale.state === 'open' && sale.sessionUrl !== null)
+    return markup`<a class="button first" href="${sale.sessionUrl}" rel="noreferrer">${texts.continue}</a>`;
+  if (sale.state === 'waiting' || sale.state === 'review') return undefined;
+  if (sale.dispute !== null && sale.dispute !== 'won') {
+    const { phone, contact } = identity;
+    if (phone !== null)
+      return markup`<a class="button first" href="${phoneLink(phone)}">${language.texts.call} <bdi dir="ltr">${phone}</bdi></a>`;
+    return contact === null
+      ? undefined
+      : markup`<a class="button first" href="${writeLink(contact)}">${language.texts.write}</a>`;
+  }
+  const token = path.split('/').at(-1) ?? '';
+  const again = isOfferedAgain(sale) ? `&order=${encodeURIComponent(token)}` : '';
+  return markup`<a class="button first" href="${buyUrl(services, place)}${again}">${texts.another}</a>`;
+}
+
+/** The card of the buyer: a button, and after it the code. */
+function ownCard(place: BuyPlace, { order, code, path }: OpenedOrder, isShown: boolean): Markup | undefined {
+  const { texts, language, cardPage } = place;
+  const { texts: common, shared } = language;
+  if (order.sale.delivery !== 'self' || !order.ordered || isSuspended(order.ordered.card)) return undefined;
+  if (order.ordered.card.disabledAt !== null) return undefined;
+  if (!code)
+    return markup`<p class="soft center">${texts.selfOver}</p>
+`;
+  if (!isShown)
+    return markup`<form class="stack center" method="post" action="${path}/card?lang=${language.tag}"><button class="button first">${texts.showCard}</button><p class="small soft">${texts.showHint}</p></form>
+`;
+  const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
+  return markup`<section class="show-code" aria-label="${shared.codeLabel}"><div class="qr-tap">${qr}</div><p class="codeline" id="shown-code" dir="ltr">${groupedCode(code)}</p></section>
+<div class="actions"><button class="button" type="button" data-copy="shown-code" data-copied="${common.copied}" hidden><span>${common.copy}</span></button><button class="button" type="button" data-print hidden>${common.print}</button></div>
+`;
+}
+
+function sheetOf(
+  services: ConsoleServices,
+  place: BuyPlace,
+  { order, code }: OpenedOrder,
+): Markup | undefined {
+  if (!code || !order.ordered) return undefined;
+  const { shop, brand, language, cardPage, identity } = place;
+  return cardSheet({
+    card: order.ordered.card,
+    code,
+    amount: order.sale.amount,
+    shop,
+    brand,
+    drawing: drawingOf(services.frame, order.sale.design),
+    page: cardPage,
+    identity,
+    language: { ...language, texts: language.shared },
+    fold: language.texts.fold,
+    isOnlyPrinted: true,
+  });
+}
+
+const notices = ['sentAgain', 'changed', 'withdrawn', 'tooLate', 'tooSoon'] as const;
+
+export type Notice = (typeof notices)[number];
+
+/** The path of an order after a change, below the base path. */
+export function orderAfter(
+  { request, place }: { readonly request: ConsoleRequest; readonly place: BuyPlace },
+  notice: Notice,
+): string {
+  const path = orderPath(place.store.domain, request.params['token'] ?? '');
+  return `${path}?lang=${place.language.tag}&done=${notice}`;
+}
+
+function noticeText(place: BuyPlace, { refunds }: ShownOrder, name: string | undefined): string | undefined {
+  const { texts, store, language } = place;
+  const notice = notices.find((each) => each === name);
+  if (notice !== 'withdrawn') return notice && texts[notice];
+  const withdrawal = refunds.find(({ by }) => by === 'buyer');
+  if (!withdrawal) return undefined;
+  return fillPlain(texts.withdrawn, { time: timeText(withdrawal.createdAt, store, language.locale) });
+}
+
+export type OrderView = {
+  readonly status?: PageResponse['status'];
+  /** Whether the code of the buyer's own card is shown. */
+  readonly showsCode?: boolean;
+  readonly notice?: string | undefined;
+  readonly change?: ShownChange;
+};
+
+export function orderPage(
+  services: ConsoleServices,
+  opened: OpenedOrder,
+  { status = 200, showsCode = false, notice, change }: OrderView = {},
+): PageResponse {
+  const { place, order } = opened;
+  const { texts } = place;
+  const { refreshSeconds, ...words } = wordsOf(place, order);
+  const number = String(services.ctx.keys.publicIds.of(order.sale.id));
+  const shown = noticeText(place, order, notice);
+  const said =
+    shown === undefined
+      ? undefined
+      : markup`<p class="notice good" role="status">${shown}</p>
+`;
+  const content = markup`${hero(words)}${said}${ownCard(place, opened, showsCode)}${showsCode ? undefined : drawing(services, place, order)}
+<div class="actions">${mainActions(services, opened)}</div>
+${orderForms(opened, change)}${timelineOf(place, order)}<section class="panel" aria-labelledby="facts"><h2 id="facts">${fillPlain(texts.number, { number })}</h2>${orderRows(place, order)}</section>
+<p class="small soft center">${order.sale.delivery === 'self' ? texts.keepLinkSelf : texts.keepLink}</p>`;
+  return {
+    status,
+    body: buyerPage(services, place, {
+      title: words.title,
+      content,
+      kind: 'order stack',
+      state: `${order.sale.state} ${words.title}`,
+      refreshSeconds: showsCode ? undefined : refreshSeconds,
+      sheet: showsCode ? sheetOf(services, place, opened) : undefined,
+    }),
+  };
+}

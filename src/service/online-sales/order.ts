@@ -1,0 +1,126 @@
+/** The page of an order: what happened to its card, and what its buyer can change. */
+
+import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
+import { dayOf, addDays } from '../../domain/day.ts';
+import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
+import type { EmailDelivery } from '../../domain/emails/email.ts';
+import { sendingInstantOf } from '../../domain/emails/send-on.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { findCardView } from '../../storage/cards/view.ts';
+import type { Context } from '../../storage/context.ts';
+import { listEmailsBefore } from '../../storage/emails/email.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { sendGiftCard } from '../emails/email.ts';
+import { loadCard } from '../money/money.ts';
+import { findSaleWithRefunds } from './list.ts';
+
+/** The actor of changes that the buyer makes on the page of the order. */
+export const buyerActor = 'online_sale';
+
+/** The card of an order, with the email that has its code. */
+export type OrderedCard = {
+  readonly card: Card;
+  /** The newest email with the card; null: none was enqueued, or it was deleted. */
+  readonly email: EmailDelivery | null;
+  /** When the page of recipients first showed the card (ms); null: it has not. */
+  readonly openedAt: number | null;
+};
+
+export type OrderFacts = {
+  readonly sale: OnlineSale;
+  /** The newest first. */
+  readonly refunds: readonly OnlineRefund[];
+  /** Null: no card was made. */
+  readonly ordered: OrderedCard | null;
+};
+
+/** The emails of a card among which that with the code is searched. */
+const emailsMax = 20;
+
+/** @throws Fault `not-found`. */
+export function* readOrder(ctx: Context, sale: Pick<OnlineSale, 'storeId' | 'id'>): Script<OrderFacts> {
+  const found = yield* findSaleWithRefunds(keyOfSale(sale));
+  if (!found) throw new Fault('not-found');
+  const { cardId, storeId } = found.sale;
+  if (cardId === null) return { ...found, ordered: null };
+  const key = { storeId, cardId };
+  const [{ card }, { viewedAt }, emails] = yield* parallel(
+    loadCard(ctx, key),
+    findCardView(key),
+    listEmailsBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: emailsMax }),
+  );
+  const email = emails.find(({ kind, state }) => kind === 'gift_card' && state !== 'cancelled') ?? null;
+  return { ...found, ordered: { card, email, openedAt: viewedAt } };
+}
+
+/** The days of the right of withdrawal (Directive 2011/83/EU, Article 9). */
+const withdrawalDays = 14;
+
+/** The last day on which a buyer can withdraw. */
+export function withdrawalEndOf(
+  { paidAt, createdAt }: Pick<OnlineSale, 'paidAt' | 'createdAt'>,
+  { timeZone }: Pick<Store, 'timeZone'>,
+): string {
+  return addDays(dayOf(paidAt ?? createdAt, timeZone), withdrawalDays);
+}
+
+/** The amount that a withdrawal pays back now: what the card still has, or all of it before the card was made. */
+export function refundableOf({ sale, ordered }: OrderFacts): Money {
+  const { amount, refunded, disputed } = sale;
+  const left = amount.minor - refunded.minor - disputed.minor;
+  const onCard = ordered ? unheldOf(ordered.card).minor : left;
+  const minor = onCard < left ? onCard : left;
+  return { minor: minor > 0n ? minor : 0n, currency: amount.currency };
+}
+
+/** Whether the card of an order waits to be sent, so that its buyer can change the address and the day. */
+export function isChangeable({ sale, ordered }: OrderFacts, now: number): boolean {
+  if (!ordered?.email || sale.delivery !== 'email' || isSuspended(ordered.card)) return false;
+  const { state, sendAt } = ordered.email;
+  return (state === 'scheduled' && sendAt > now) || isUndelivered(ordered);
+}
+
+/** Whether the mail server has rejected the email with the card. */
+export function isUndelivered({ email }: OrderedCard): boolean {
+  return email?.state === 'bounced' || email?.state === 'dead';
+}
+
+export type DeliveryChange = {
+  readonly address: EmailAddress;
+  /** Null: now. */
+  readonly sendOn: string | null;
+};
+
+/**
+ * Sends the card of an order to another address, or at another time. Its code is replaced.
+ * @throws Fault `precondition-failed` if it was sent already; those of `sendGiftCard`.
+ */
+export function* changeDelivery(
+  ctx: Context,
+  store: Store,
+  request: { readonly facts: OrderFacts; readonly change: DeliveryChange; readonly canSend: boolean },
+): Script<EmailDelivery> {
+  const { change, canSend } = request;
+  const facts = yield* readOrder(ctx, request.facts.sale);
+  if (!isChangeable(facts, ctx.clock.now()) || facts.sale.cardId === null)
+    throw new Fault('precondition-failed');
+  const sendAt = change.sendOn === null ? null : sendingInstantOf(change.sendOn, store.timeZone);
+  const command = { store, cardId: facts.sale.cardId, actor: buyerActor, versions: null, canSend };
+  const sent = yield* sendGiftCard(ctx, { ...command, address: change.address, sendAt });
+  return sent.delivery;
+}
+
+/** Sends the card to its recipient again. @throws Fault those of `sendGiftCard`. */
+export function* sendOrderAgain(
+  ctx: Context,
+  store: Store,
+  { facts: { ordered, sale }, canSend }: { readonly facts: OrderFacts; readonly canSend: boolean },
+): Script<void> {
+  const address = parseEmail(ordered?.email?.address);
+  if (!ordered || !address.ok || sale.delivery !== 'email') throw new Fault('precondition-failed');
+  const command = { store, cardId: ordered.card.id, actor: buyerActor, versions: null, canSend };
+  yield* sendGiftCard(ctx, { ...command, address: address.value });
+}
