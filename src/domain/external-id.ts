@@ -2,8 +2,8 @@
 
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 
-/** The kinds of objects, each with external ids of its own. */
-export type ExternalKind = 'card' | 'transaction' | 'hold';
+/** The kinds of objects, each with external ids of its own. No request names one of an online sale. */
+export type ExternalKind = 'card' | 'transaction' | 'hold' | 'online_sale';
 
 export const externalIdLengthMax = 255;
 

@@ -61,6 +61,10 @@ export type Purpose =
   | 'setup-link'
   | 'accountant-link'
   | 'passkey-challenge'
+  | 'payment-provider'
+  | 'online-sale'
+  | 'online-sale-code'
+  | 'order-link'
   | 'sandbox-token'
   | 'test-clock';
 

@@ -621,7 +621,7 @@ execute function refuse('extensions of holds are never deleted');
 -- The ids of their own that callers have given to cards, transactions and holds. They are never used again.
 create table external_ids (
   store_id bigint not null references stores (id),
-  kind text collate "C" not null check (kind in ('card', 'transaction', 'hold')),
+  kind text collate "C" not null check (kind in ('card', 'transaction', 'hold', 'online_sale')),
   -- Half of a keyed digest of the id, which is not stored here.
   digest bytea not null check (length(digest) = 16),
   actor text collate "C" not null,
@@ -1130,6 +1130,198 @@ create index email_deliveries_failed on email_deliveries (store_id, state, card_
   where kind = 'gift_card' and (state = 'bounced' or state = 'dead');
 create index email_deliveries_scheduled on email_deliveries (store_id, card_id, id)
   where kind = 'gift_card' and state = 'scheduled';
+
+-- == Online sales ==
+
+-- The buy page of a store. Amounts are in minor units of its currency.
+create table sale_pages (
+  store_id bigint not null references stores (id),
+  is_open bigint not null check (is_open in (0, 1)),
+  currency text collate "C" not null check (length(currency) = 3),
+  -- Amounts between commas; empty: none.
+  presets text collate "C" not null,
+  lowest bigint not null check (lowest > 0),
+  highest bigint not null check (highest >= lowest),
+  validity_months bigint check (validity_months between 1 and 1200),
+  -- URLs.
+  terms text collate "C",
+  privacy text collate "C",
+  imprint text collate "C",
+  -- Hosts between commas; empty: none.
+  frame_domains text collate "C" not null,
+  -- The most that is sold per day.
+  address_limit bigint check (address_limit > 0),
+  card_limit bigint check (card_limit > 0),
+  network_limit bigint check (network_limit > 0),
+  store_limit bigint check (store_limit > 0),
+  review_above bigint check (review_above > 0),
+  reviews_first bigint not null check (reviews_first in (0, 1)),
+  reviews_foreign bigint not null check (reviews_foreign in (0, 1)),
+  review_hours bigint not null check (review_hours between 1 and 720),
+  delay_minutes bigint not null check (delay_minutes between 0 and 10080),
+  work text collate "C" not null check (work in ('off', 'on', 'auto')),
+  country text collate "C" check (length(country) = 2),
+  updated_at bigint not null,
+  primary key (store_id),
+  check (is_open = 0 or terms is not null)
+); -- by store
+
+-- The payment providers of a store. One of them is paid for new sales.
+create table payment_providers (
+  store_id bigint not null references stores (id),
+  kind text collate "C" not null check (kind in ('stripe', 'mollie', 'sandbox')),
+  -- Whether it takes no real money.
+  is_test bigint not null check (is_test in (0, 1)),
+  account text collate "C" not null,
+  -- Its keys, sealed, and bound to the store and the kind.
+  credential bytea not null,
+  has_hint_secret bigint not null check (has_hint_secret in (0, 1)),
+  is_active bigint not null check (is_active in (0, 1)),
+  key_set_at bigint not null,
+  -- Since when every request has failed, and the last failure.
+  failing_since bigint,
+  failure text collate "C",
+  -- Movements up to this instant were compared with the sales.
+  compared_until bigint,
+  -- The database was restored from a backup of this time, and the payments since then were not compared yet.
+  copied_at bigint,
+  primary key (store_id, kind, is_test),
+  check ((failing_since is null) = (failure is null))
+); -- by store
+create unique index payment_providers_active on payment_providers (store_id) where is_active = 1;
+
+-- Forms of the buy page that were submitted, each with one payment and at most one card.
+create table online_sales (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  -- Of the rendered form.
+  form_key text collate "C" not null check (length(form_key) = 22),
+  provider text collate "C" not null check (provider in ('stripe', 'mollie', 'sandbox')),
+  is_test bigint not null check (is_test in (0, 1)),
+  session_id text collate "C",
+  session_url text collate "C",
+  session_expires_at bigint,
+  payment_id text collate "C",
+  state text collate "C" not null
+    check (state in ('new', 'open', 'waiting', 'review', 'issued', 'returned', 'expired', 'failed')),
+  amount bigint not null check (amount > 0),
+  currency text collate "C" not null check (length(currency) = 3),
+  design text collate "C" not null,
+  -- Personal data, until it is erased. The keys are equal for all spellings of one address.
+  buyer_name text collate "C",
+  buyer_address text collate "C",
+  buyer_key text collate "C",
+  delivery text collate "C" not null check (delivery in ('email', 'self')),
+  recipient_name text collate "C",
+  recipient_address text collate "C",
+  recipient_key text collate "C",
+  sender_name text collate "C",
+  message text collate "C",
+  -- `YYYY-MM-DD`
+  send_on text collate "C" check (length(send_on) = 10),
+  language text collate "C" not null,
+  -- As people read it.
+  method text collate "C",
+  -- Digests of the payment card, and of the network of the buyer.
+  fingerprint bytea,
+  network bytea,
+  card_country text collate "C",
+  is_bank_checked bigint check (is_bank_checked in (0, 1)),
+  is_risky bigint not null default 0 check (is_risky in (0, 1)),
+  -- Between commas; empty: none.
+  review_reasons text collate "C" not null default '',
+  return_reason text collate "C" check (return_reason in ('mismatch', 'refunded', 'disputed', 'staff', 'deadline')),
+  card_id bigint,
+  -- The code of a card that its buyer can see, sealed for the sale.
+  code bytea,
+  dispute text collate "C" check (dispute in ('warning', 'open', 'won', 'lost')),
+  disputed_at bigint,
+  disputed bigint not null default 0 check (disputed >= 0),
+  -- When the card was suspended because of the dispute.
+  stopped_at bigint,
+  refunded bigint not null default 0 check (refunded >= 0),
+  loss bigint not null default 0 check (loss >= 0),
+  created_at bigint not null,
+  paid_at bigint,
+  decided_at bigint,
+  review_until bigint,
+  -- When it is read at the provider again; while it is claimed, when the claim expires; null: nothing is expected.
+  next_at bigint,
+  lease bigint,
+  attempts bigint not null default 0 check (attempts >= 0),
+  erased_at bigint,
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((session_id is null) = (session_url is null)),
+  check (state <> 'open' or session_id is not null),
+  check ((state in ('review', 'issued', 'returned')) = (paid_at is not null)),
+  check ((state = 'issued') = (card_id is not null)),
+  check ((state = 'returned') = (return_reason is not null)),
+  check ((state in ('new', 'open', 'waiting', 'review')) = (decided_at is null)),
+  check (code is null or state = 'issued'),
+  check ((dispute is null) = (disputed_at is null)),
+  check (lease is null or next_at is not null)
+); -- by store
+create unique index online_sales_by_form on online_sales (store_id, form_key);
+create unique index online_sales_by_card on online_sales (store_id, card_id) where card_id is not null;
+create index online_sales_by_session on online_sales (store_id, session_id) where session_id is not null;
+create index online_sales_by_payment on online_sales (store_id, payment_id) where payment_id is not null;
+create index online_sales_by_buyer on online_sales (store_id, buyer_key, id) where buyer_key is not null;
+create index online_sales_by_recipient on online_sales (store_id, recipient_key, id) where recipient_key is not null;
+create index online_sales_by_payment_card on online_sales (store_id, fingerprint, id) where fingerprint is not null;
+create index online_sales_by_network on online_sales (store_id, network, id) where network is not null;
+create index online_sales_by_state on online_sales (store_id, state, id);
+create index online_sales_due on online_sales (next_at) where next_at is not null;
+create index online_sales_with_codes on online_sales (decided_at) where code is not null;
+create index online_sales_unpaid on online_sales (created_at)
+  where paid_at is null and erased_at is null;
+
+-- The refunds of sales: those that were requested here, and those that were made at the provider.
+create table online_sale_refunds (
+  store_id bigint not null,
+  sale_id bigint not null,
+  id bigint not null check (id > 0),
+  -- The provider makes one refund of it.
+  key text collate "C" not null,
+  requested_by text collate "C" not null check (requested_by in ('buyer', 'staff', 'review', 'system', 'provider')),
+  actor text collate "C" not null,
+  reason text collate "C",
+  amount bigint not null check (amount > 0),
+  currency text collate "C" not null check (length(currency) = 3),
+  state text collate "C" not null check (state in ('requested', 'pending', 'paid', 'failed')),
+  provider_id text collate "C",
+  -- The reason of a failure.
+  detail text collate "C",
+  created_at bigint not null,
+  settled_at bigint,
+  primary key (store_id, sale_id, id),
+  foreign key (store_id, sale_id) references online_sales (store_id, id)
+); -- by store
+create unique index online_sale_refunds_by_key on online_sale_refunds (store_id, key);
+create index online_sale_refunds_unsettled on online_sale_refunds (store_id, state, sale_id)
+  where state <> 'paid';
+
+-- The movements of the balances at providers, with which the sales are compared.
+create table payment_movements (
+  store_id bigint not null,
+  provider text collate "C" not null check (provider in ('stripe', 'mollie', 'sandbox')),
+  is_test bigint not null check (is_test in (0, 1)),
+  id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('payment', 'refund', 'dispute', 'fee', 'payout', 'other')),
+  amount bigint not null,
+  fee bigint not null,
+  currency text collate "C" not null check (length(currency) = 3),
+  at bigint not null,
+  payment_id text collate "C",
+  payout_id text collate "C",
+  -- The key of the form in the metadata of the payment.
+  sale_key text collate "C",
+  -- Null: no sale has the payment or the key.
+  sale_id bigint,
+  primary key (store_id, provider, is_test, id)
+); -- by store
+create index payment_movements_by_time on payment_movements (store_id, at);
+create index payment_movements_by_sale on payment_movements (store_id, sale_id) where sale_id is not null;
 
 -- == Staff ==
 

@@ -1,22 +1,165 @@
 /** The payment providers of stores, with their sealed keys. */
 
-import type { ProviderKind } from '../../domain/online-sales/payment.ts';
+import type { ProviderCredential, ProviderKind } from '../../domain/online-sales/payment.ts';
+import { Secret } from '../../platform/secret.ts';
+import { sealNonceLength } from '../../platform/keys.ts';
+import type { Context } from '../context.ts';
+import {
+  bytes,
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  unchanged,
+  type RowOf,
+} from '../sql/columns.ts';
+import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
+import { ofOpenStore } from '../stores/store.ts';
 
-/** A provider that a store has set up, without its keys. */
-export type StoreProvider = {
-  readonly storeId: number;
-  readonly kind: ProviderKind;
-  /** Whether it takes no real money. A store can have both keys of a provider. */
-  readonly isTest: boolean;
-  /** The account at the provider, as people read it. */
-  readonly account: string;
-  /** Whether new sales are paid there. Sales of another one are still read and refunded. */
-  readonly isActive: boolean;
-  readonly hasHintSecret: boolean;
-  readonly keySetAt: number;
-  /** Since when its requests fail, and the last reason; null: they do not. */
-  readonly failingSince: number | null;
-  readonly failure: string | null;
-  /** The instant up to which its movements were compared with the sales (ms); null: never. */
-  readonly comparedUntil: number | null;
-};
+const providers = columns({
+  store_id: integer('storeId'),
+  kind: unchanged<ProviderKind>()('kind'),
+  is_test: flag('isTest'),
+  account: text('account'),
+  is_active: flag('isActive'),
+  has_hint_secret: flag('hasHintSecret'),
+  key_set_at: integer('keySetAt'),
+  failing_since: integerOrNull('failingSince'),
+  failure: textOrNull('failure'),
+  compared_until: integerOrNull('comparedUntil'),
+  copied_at: integerOrNull('copiedAt'),
+});
+
+/**
+ * A provider that a store has set up, without its keys. `isTest`: it takes no real money; a store can have both keys of a
+ * provider. `isActive`: new sales are paid there; sales of another one are still read and refunded. `comparedUntil`: its
+ * movements up to this instant (ms) were compared with the sales. `copiedAt`: the database was restored from a backup of
+ * this time, and the payments since then were not compared yet.
+ */
+export type StoreProvider = ReturnType<typeof providers.read>;
+
+/** The primary key of a provider. */
+export type ProviderPlace = Pick<StoreProvider, 'storeId' | 'kind' | 'isTest'>;
+
+const sealedColumns = columns({ credential: bytes('sealed') });
+
+/** Sealed keys are valid only for this provider of this store. */
+function boundTo({ storeId, kind, isTest }: ProviderPlace): string {
+  return JSON.stringify(['payment provider', storeId, kind, isTest]);
+}
+
+function seal(
+  { keys, random }: Context,
+  place: ProviderPlace,
+  { key, hintSecret }: ProviderCredential,
+): Uint8Array {
+  const plain = JSON.stringify([key.reveal(), hintSecret && hintSecret.reveal()]);
+  const nonce = random.bytes(sealNonceLength);
+  return keys.seal('payment-provider', Buffer.from(plain), boundTo(place), nonce);
+}
+
+/** @throws Error if it was sealed for another provider, or its key is missing. */
+function open({ keys }: Pick<Context, 'keys'>, place: ProviderPlace, sealed: Uint8Array): ProviderCredential {
+  const plain = Buffer.from(keys.open('payment-provider', sealed, boundTo(place))).toString();
+  // The text is authenticated, so it comes from `seal`.
+  const [key, hintSecret] = JSON.parse(plain) as [string, string | null];
+  return { key: new Secret(key), hintSecret: hintSecret === null ? null : new Secret(hintSecret) };
+}
+
+/** The providers of a store, the active one first. */
+export function* listProviders(storeId: number): Script<readonly StoreProvider[]> {
+  const rows = yield* all(sql<RowOf<typeof providers>>`
+    select ${providers.names} from payment_providers where store_id = ${storeId}
+    order by is_active desc, kind, is_test`);
+  return rows.map(providers.read);
+}
+
+export function* findActiveProvider(storeId: number): Script<StoreProvider | undefined> {
+  const row = yield* first(sql<RowOf<typeof providers>>`
+    select ${providers.names} from payment_providers where store_id = ${storeId} and is_active = 1`);
+  return row && providers.read(row);
+}
+
+/** A provider with its keys; undefined: the store has none of this kind. @throws Error as `open` does. */
+export function* findCredential(
+  ctx: Pick<Context, 'keys'>,
+  place: ProviderPlace,
+): Script<{ readonly provider: StoreProvider; readonly credential: ProviderCredential } | undefined> {
+  const { storeId, kind, isTest } = place;
+  type Row = RowOf<typeof providers> & RowOf<typeof sealedColumns>;
+  const row = yield* first(sql<Row>`
+    select ${providers.names}, ${sealedColumns.names} from payment_providers
+    where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}`);
+  return row && { provider: providers.read(row), credential: open(ctx, place, row.credential) };
+}
+
+/** Saves a provider with its keys. If it is active, the others are not. */
+export function* saveProvider(
+  ctx: Context,
+  provider: StoreProvider,
+  credential: ProviderCredential,
+): Script<void> {
+  const { storeId, isActive } = provider;
+  if (isActive) yield* execute(sql`update payment_providers set is_active = 0 where store_id = ${storeId}`);
+  yield* execute(sql`
+    insert into payment_providers (${providers.names}, credential)
+    values (${providers.values(provider)}, ${seal(ctx, provider, credential)})
+    on conflict (store_id, kind, is_test) do update set ${providers.excluded}, credential = excluded.credential`);
+}
+
+export function* removeProvider({ storeId, kind, isTest }: ProviderPlace): Script<void> {
+  yield* execute(sql`
+    delete from payment_providers
+    where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}`);
+}
+
+/** @param failure null: the last request was answered. */
+export function* recordProviderHealth(
+  { storeId, kind, isTest }: ProviderPlace,
+  { failure, now }: { readonly failure: string | null; readonly now: number },
+): Script<void> {
+  const test = Number(isTest);
+  yield* execute(
+    failure === null
+      ? sql`
+          update payment_providers set failing_since = null, failure = null
+          where store_id = ${storeId} and kind = ${kind} and is_test = ${test} and failing_since is not null`
+      : sql`
+          update payment_providers set failing_since = coalesce(failing_since, ${now}), failure = ${failure}
+          where store_id = ${storeId} and kind = ${kind} and is_test = ${test}`,
+  );
+}
+
+/** Records that movements up to an instant (ms) were compared, and so those since a restored backup. */
+export function* recordComparison(
+  { storeId, kind, isTest }: ProviderPlace,
+  comparedUntil: number,
+): Script<void> {
+  yield* execute(sql`
+    update payment_providers set compared_until = ${comparedUntil}, copied_at = null
+    where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}`);
+}
+
+/** Requires that payments since the time of a backup (ms) are compared before anything is sold. */
+export function* markCopiedProviders(storeId: number, copiedAt: number): Script<void> {
+  yield* execute(sql`
+    update payment_providers set copied_at = ${copiedAt}
+    where store_id = ${storeId} and (copied_at is null or copied_at > ${copiedAt})`);
+}
+
+/** The providers of all stores that were not compared since an instant (ms). */
+export function* listProvidersToCompare(before: number, limit: number): Script<readonly ProviderPlace[]> {
+  type Row = { store_id: bigint; kind: ProviderKind; is_test: bigint };
+  const rows = yield* all(sql<Row>`
+    select store_id, kind, is_test from payment_providers p
+    where (compared_until is null or compared_until < ${before} or copied_at is not null) and ${ofOpenStore}
+      and not exists (select 1 from setup_steps t where t.store_id = p.store_id and t.step = 'restored_copy')
+    order by store_id, kind, is_test limit ${limit}`);
+  return rows.map((row) => ({
+    storeId: toNumber(row.store_id),
+    kind: row.kind,
+    isTest: row.is_test === 1n,
+  }));
+}

@@ -1,0 +1,69 @@
+/** The refunds of online sales. */
+
+import type {
+  OnlineRefund,
+  OnlineSale,
+  RefundRequester,
+  RefundState,
+  SaleKey,
+} from '../../domain/online-sales/sale.ts';
+import {
+  columns,
+  integer,
+  integerOrNull,
+  money,
+  text,
+  textOrNull,
+  unchanged,
+  writeOnly,
+  type RowOf,
+} from '../sql/columns.ts';
+import { all, execute, sql, type Script } from '../sql/sql.ts';
+
+const refunds = columns({
+  store_id: integer('storeId'),
+  sale_id: integer('saleId'),
+  id: integer('id'),
+  key: text('key'),
+  requested_by: unchanged<RefundRequester>()('by'),
+  actor: text('actor'),
+  reason: textOrNull('reason'),
+  amount: money('amount'),
+  currency: writeOnly<string>()((refund: Pick<OnlineSale, 'amount'>) => refund.amount.currency.code),
+  state: unchanged<RefundState>()('state'),
+  provider_id: textOrNull('providerId'),
+  detail: textOrNull('detail'),
+  created_at: integer('createdAt'),
+  settled_at: integerOrNull('settledAt'),
+});
+
+/** More refunds of one sale are not made. */
+export const refundsMax = 100;
+
+/** The refunds of a sale, the oldest first. The sale is locked when they change. */
+export function* listRefunds({ storeId, saleId }: SaleKey): Script<readonly OnlineRefund[]> {
+  const rows = yield* all(sql<RowOf<typeof refunds>>`
+    select ${refunds.names} from online_sale_refunds where store_id = ${storeId} and sale_id = ${saleId}
+    order by id limit ${refundsMax}`);
+  return rows.map(refunds.read);
+}
+
+export function* insertRefund(refund: OnlineRefund): Script<void> {
+  yield* execute(sql`insert into online_sale_refunds (${refunds.names}) values (${refunds.values(refund)})`);
+}
+
+export function* updateRefund({
+  storeId,
+  saleId,
+  id,
+  amount,
+  state,
+  providerId,
+  detail,
+  settledAt,
+}: OnlineRefund): Script<void> {
+  yield* execute(sql`
+    update online_sale_refunds set amount = ${amount.minor}, state = ${state}, provider_id = ${providerId},
+      detail = ${detail}, settled_at = ${settledAt}
+    where store_id = ${storeId} and sale_id = ${saleId} and id = ${id}`);
+}

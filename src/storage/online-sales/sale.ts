@@ -1,0 +1,283 @@
+/** Online sales. A row changes only after `lockSale`, so what was read with it is true until the transaction ends. */
+
+import type { CardDesign } from '../../domain/cards/design.ts';
+import type { DisputeState, ProviderKind } from '../../domain/online-sales/payment.ts';
+import type {
+  Delivery,
+  OnlineSale,
+  ReturnReason,
+  ReviewReason,
+  SaleKey,
+  SaleState,
+} from '../../domain/online-sales/sale.ts';
+import { Secret } from '../../platform/secret.ts';
+import { sealNonceLength } from '../../platform/keys.ts';
+import type { Context } from '../context.ts';
+import {
+  bytesOrNull,
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  money,
+  text,
+  textOrNull,
+  unchanged,
+  writeOnly,
+  type Column,
+  type RowOf,
+} from '../sql/columns.ts';
+import { forUpdate, forUpdateSkipLocked } from '../sql/fragments.ts';
+import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { ofOpenStore } from '../stores/store.ts';
+
+function flagOrNull<Field extends string>(field: Field): Column<bigint | null, Field, boolean | null> {
+  return {
+    field,
+    read: (stored) => stored && stored === 1n,
+    write: (record) => {
+      const value = record[field];
+      return value === null ? null : Number(value);
+    },
+  };
+}
+
+function reasons<Field extends string>(field: Field): Column<string, Field, readonly ReviewReason[]> {
+  return {
+    field,
+    // The database has what was written by this function.
+    read: (stored) => (stored === '' ? [] : (stored.split(',') as ReviewReason[])),
+    write: (record) => record[field].join(','),
+  };
+}
+
+/** Columns that never change. */
+const fixed = {
+  store_id: integer('storeId'),
+  id: integer('id'),
+  form_key: text('key'),
+  provider: unchanged<ProviderKind>()('provider'),
+  is_test: flag('isTest'),
+  amount: money('amount'),
+  currency: writeOnly<string>()((sale: Pick<OnlineSale, 'amount'>) => sale.amount.currency.code),
+  design: unchanged<CardDesign>()('design'),
+  delivery: unchanged<Delivery>()('delivery'),
+  send_on: textOrNull('sendOn'),
+  language: text('language'),
+  created_at: integer('createdAt'),
+} as const;
+
+const changing = {
+  session_id: textOrNull('sessionId'),
+  session_url: textOrNull('sessionUrl'),
+  session_expires_at: integerOrNull('sessionExpiresAt'),
+  payment_id: textOrNull('paymentId'),
+  state: unchanged<SaleState>()('state'),
+  buyer_name: textOrNull('buyerName'),
+  buyer_address: textOrNull('buyerAddress'),
+  buyer_key: textOrNull('buyerKey'),
+  recipient_name: textOrNull('recipientName'),
+  recipient_address: textOrNull('recipientAddress'),
+  recipient_key: textOrNull('recipientKey'),
+  sender_name: textOrNull('senderName'),
+  message: textOrNull('message'),
+  method: textOrNull('method'),
+  fingerprint: bytesOrNull('fingerprint'),
+  network: bytesOrNull('network'),
+  card_country: textOrNull('cardCountry'),
+  is_bank_checked: flagOrNull('isBankChecked'),
+  is_risky: flag('isRisky'),
+  review_reasons: reasons('reviewReasons'),
+  return_reason: unchanged<ReturnReason | null>()('returnReason'),
+  card_id: integerOrNull('cardId'),
+  code: bytesOrNull('sealedCode'),
+  dispute: unchanged<DisputeState | null>()('dispute'),
+  disputed_at: integerOrNull('disputedAt'),
+  disputed: money('disputed'),
+  stopped_at: integerOrNull('stoppedAt'),
+  refunded: money('refunded'),
+  loss: money('loss'),
+  paid_at: integerOrNull('paidAt'),
+  decided_at: integerOrNull('decidedAt'),
+  review_until: integerOrNull('reviewUntil'),
+  next_at: integerOrNull('nextAt'),
+  attempts: integer('attempts'),
+  erased_at: integerOrNull('erasedAt'),
+} as const;
+
+const sales = columns({ ...fixed, ...changing });
+const changes = columns(changing);
+
+/** A sale with what only the service needs. */
+export type StoredSale = ReturnType<typeof sales.read>;
+
+export type SaleRow = RowOf<typeof sales>;
+
+/** The columns of `SaleRow`. */
+export const saleColumns = sales.of('o');
+
+export const toSale: (row: SaleRow) => StoredSale = sales.read;
+
+function boundTo({ storeId, saleId }: SaleKey): string {
+  return `online sale ${storeId} ${saleId}`;
+}
+
+export function sealSaleCode({ keys, random }: Context, key: SaleKey, code: Secret): Uint8Array {
+  const nonce = random.bytes(sealNonceLength);
+  return keys.seal('online-sale-code', Buffer.from(code.reveal()), boundTo(key), nonce);
+}
+
+/** @throws Error if the code was sealed for another sale, or its key is missing. */
+export function openSaleCode(
+  { keys }: Pick<Context, 'keys'>,
+  key: SaleKey,
+  { sealedCode }: Pick<StoredSale, 'sealedCode'>,
+): Secret | null {
+  return (
+    sealedCode &&
+    new Secret(Buffer.from(keys.open('online-sale-code', sealedCode, boundTo(key))).toString())
+  );
+}
+
+/** Inserts a sale. @returns false: the store has one of the same form. */
+export function* insertSale(sale: StoredSale): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    insert into online_sales (${sales.names}) values (${sales.values(sale)})
+    on conflict (store_id, form_key) do nothing returning id`);
+  return row !== undefined;
+}
+
+/** Saves a sale that `lockSale` has returned, and ends a claim of it. */
+export function* updateSale(sale: StoredSale): Script<void> {
+  yield* execute(sql`
+    update online_sales set (${changes.names}) = (${changes.values(sale)}), lease = null
+    where store_id = ${sale.storeId} and id = ${sale.id}`);
+}
+
+/** Finds a sale, and locks it until the transaction ends. */
+export function* lockSale({ storeId, saleId }: SaleKey): Script<StoredSale | undefined> {
+  const row = yield* first(sql<SaleRow>`
+    select ${saleColumns} from online_sales o where o.store_id = ${storeId} and o.id = ${saleId} ${forUpdate}`);
+  return row && toSale(row);
+}
+
+export function* findStoredSale({ storeId, saleId }: SaleKey): Script<StoredSale | undefined> {
+  const row = yield* first(sql<SaleRow>`
+    select ${saleColumns} from online_sales o where o.store_id = ${storeId} and o.id = ${saleId}`);
+  return row && toSale(row);
+}
+
+export function* findSaleOfForm(storeId: number, key: string): Script<StoredSale | undefined> {
+  const row = yield* first(sql<SaleRow>`
+    select ${saleColumns} from online_sales o where o.store_id = ${storeId} and o.form_key = ${key}`);
+  return row && toSale(row);
+}
+
+export function* findSaleOfCard(storeId: number, cardId: number): Script<StoredSale | undefined> {
+  const row = yield* first(sql<SaleRow>`
+    select ${saleColumns} from online_sales o where o.store_id = ${storeId} and o.card_id = ${cardId}`);
+  return row && toSale(row);
+}
+
+/** Hints name few sessions. */
+const hintedMax = 20;
+
+/** The sales of a session or payment of a provider. */
+export function* listSalesOf(
+  storeId: number,
+  { provider, id }: { readonly provider: ProviderKind; readonly id: string },
+): Script<readonly StoredSale[]> {
+  const rows = yield* all(sql<SaleRow>`
+    select ${saleColumns} from online_sales o
+    where o.store_id = ${storeId} and o.session_id = ${id} and o.provider = ${provider}
+    union all
+    select ${saleColumns} from online_sales o
+    where o.store_id = ${storeId} and o.payment_id = ${id} and o.provider = ${provider}
+      and o.session_id <> ${id}
+    limit ${hintedMax}`);
+  return rows.map(toSale);
+}
+
+/** What was sold since an instant (ms) that counts towards the limits of a day, in minor units. */
+export type DaySales = { readonly address: bigint; readonly network: bigint; readonly store: bigint };
+
+/** @param since the internal id from which sales are of the day. */
+export function* sumDaySales(
+  storeId: number,
+  { since, buyerKey, network }: { since: number; buyerKey: string | null; network: Uint8Array | null },
+): Script<DaySales> {
+  // Sales that can still be paid count: else many forms would be opened before the first one is paid.
+  const row = yield* one(sql<{ address: bigint; network: bigint; store: bigint }>`
+    select
+      cast(coalesce(sum(case when buyer_key = ${buyerKey} then amount else 0 end), 0) as bigint) as address,
+      cast(coalesce(sum(case when network = ${network} then amount else 0 end), 0) as bigint) as network,
+      cast(coalesce(sum(case when state in ('review', 'issued') then amount else 0 end), 0) as bigint) as store
+    from online_sales
+    where store_id = ${storeId} and id >= ${since} and state not in ('expired', 'failed', 'returned')`);
+  return row;
+}
+
+/** What was paid with a payment card since an instant, in minor units. @param since an internal id. */
+export function* sumCardSales(
+  storeId: number,
+  { since, fingerprint, except }: { since: number; fingerprint: Uint8Array; except: number },
+): Script<bigint> {
+  const { sold } = yield* one(sql<{ sold: bigint }>`
+    select cast(coalesce(sum(amount), 0) as bigint) as sold from online_sales
+    where store_id = ${storeId} and fingerprint = ${fingerprint} and id >= ${since} and id <> ${except}
+      and state in ('review', 'issued')`);
+  return sold;
+}
+
+/** Whether a card was made for an earlier sale of an address. */
+export function* hasBought(storeId: number, buyerKey: string): Script<boolean> {
+  const row = yield* first(sql<{ one: bigint }>`
+    select 1 as one from online_sales where store_id = ${storeId} and buyer_key = ${buyerKey} and state = 'issued'
+    limit 1`);
+  return row !== undefined;
+}
+
+/** A claim of due sales: its times in ms, and its name. */
+export type SaleClaim = { readonly now: number; readonly until: number; readonly lease: number };
+
+/** The ids of the stores with sales that are due. After a restore, sales wait until an owner has confirmed it. */
+export function* listStoresWithDueSales(now: number, limit: number): Script<readonly number[]> {
+  const rows = yield* all(sql<{ store_id: bigint }>`
+    select distinct store_id from online_sales o where next_at <= ${now} and ${ofOpenStore}
+      and not exists (select 1 from setup_steps t where t.store_id = o.store_id and t.step = 'restored_copy')
+    limit ${limit}`);
+  return rows.map((row) => toNumber(row.store_id));
+}
+
+/** Claims up to `limit` due sales of a store, the longest due first. */
+export function* claimDueSales(
+  storeId: number,
+  { now, until, lease }: SaleClaim,
+  limit: number,
+): Script<readonly StoredSale[]> {
+  const due = yield* all(sql<{ id: bigint }>`
+    select id from online_sales where store_id = ${storeId} and next_at <= ${now}
+    order by next_at, id limit ${limit} ${forUpdateSkipLocked}`);
+  const claimed: StoredSale[] = [];
+  for (const { id } of due) {
+    const row = yield* one(sql<SaleRow>`
+      update online_sales as o set next_at = ${until}, lease = ${lease}, attempts = attempts + 1
+      where store_id = ${storeId} and id = ${id} returning ${saleColumns}`);
+    claimed.push(toSale(row));
+  }
+  return claimed;
+}
+
+/** Ends a claim without a result. Nothing happens if the sale has changed, or another process has claimed it, since. */
+export function* deferSale({ storeId, saleId }: SaleKey, lease: number, nextAt: number): Script<void> {
+  yield* execute(sql`
+    update online_sales set next_at = ${nextAt}, lease = null
+    where store_id = ${storeId} and id = ${saleId} and lease = ${lease}`);
+}
+
+/** Makes a sale due. @param at an instant (ms). */
+export function* hastenSale({ storeId, saleId }: SaleKey, at: number): Script<void> {
+  yield* execute(sql`
+    update online_sales set next_at = ${at}, lease = null
+    where store_id = ${storeId} and id = ${saleId} and (next_at is null or next_at > ${at})`);
+}

@@ -1,0 +1,87 @@
+/** The settings of buy pages. */
+
+import { currencyOf } from '../../domain/money/currency.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { SalePage, WorkDemand } from '../../domain/online-sales/rules.ts';
+import {
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  money,
+  textOrNull,
+  unchanged,
+  writeOnly,
+  type Column,
+  type RowOf,
+} from '../sql/columns.ts';
+import { execute, first, sql, type Script } from '../sql/sql.ts';
+
+type InCurrency = { readonly currency: string };
+
+function moneyOrNull<Field extends string>(
+  field: Field,
+): Column<bigint | null, Field, Money | null, InCurrency> {
+  return {
+    field,
+    read: (minor, row) => (minor === null ? null : { minor, currency: currencyOf(row.currency) }),
+    write: (record) => record[field]?.minor ?? null,
+  };
+}
+
+function amounts<Field extends string>(field: Field): Column<string, Field, readonly Money[], InCurrency> {
+  return {
+    field,
+    read(stored, row) {
+      const currency = currencyOf(row.currency);
+      return stored === '' ? [] : stored.split(',').map((minor) => ({ minor: BigInt(minor), currency }));
+    },
+    write: (record) => record[field].map(({ minor }) => minor).join(','),
+  };
+}
+
+function hosts<Field extends string>(field: Field): Column<string, Field, readonly string[]> {
+  return {
+    field,
+    read: (stored) => (stored === '' ? [] : stored.split(',')),
+    write: (record) => record[field].join(','),
+  };
+}
+
+const pages = columns({
+  store_id: integer('storeId'),
+  is_open: flag('isOpen'),
+  currency: writeOnly<string>()((page: Pick<SalePage, 'min'>) => page.min.currency.code),
+  presets: amounts('presets'),
+  lowest: money('min'),
+  highest: money('max'),
+  validity_months: integerOrNull('validityMonths'),
+  terms: textOrNull('termsUrl'),
+  privacy: textOrNull('privacyUrl'),
+  imprint: textOrNull('imprintUrl'),
+  frame_domains: hosts('frameDomains'),
+  address_limit: moneyOrNull('addressLimit'),
+  card_limit: moneyOrNull('cardLimit'),
+  network_limit: moneyOrNull('networkLimit'),
+  store_limit: moneyOrNull('storeLimit'),
+  review_above: moneyOrNull('reviewAbove'),
+  reviews_first: flag('reviewsFirst'),
+  reviews_foreign: flag('reviewsForeign'),
+  review_hours: integer('reviewHours'),
+  delay_minutes: integer('delayMinutes'),
+  work: unchanged<WorkDemand>()('work'),
+  country: textOrNull('country'),
+  updated_at: integer('updatedAt'),
+});
+
+export function* findSalePage(storeId: number): Script<SalePage | undefined> {
+  const row = yield* first(sql<RowOf<typeof pages>>`
+    select ${pages.names} from sale_pages where store_id = ${storeId}`);
+  return row && pages.read(row);
+}
+
+export function* saveSalePage(page: SalePage): Script<void> {
+  yield* execute(sql`
+    insert into sale_pages (${pages.names}) values (${pages.values(page)})
+    on conflict (store_id) do update set ${pages.excluded}`);
+}
