@@ -126,6 +126,8 @@ export type OnlineSale = {
   readonly refunded: Money;
   /** The part of refunds and lost disputes that the card did not have any more: a loss of the store. */
   readonly loss: Money;
+  /** The part that is to go back to the buyer and that no refund is requested for, because one has failed. */
+  readonly owed: Money;
   readonly createdAt: number;
   readonly paidAt: number | null;
   /** When the sale was issued, returned, or ended without a payment. */

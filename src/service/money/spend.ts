@@ -146,7 +146,7 @@ export type ReversalCommand = {
   readonly scopes: readonly Scope[];
   /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
   readonly versionsOf: (cardId: number) => readonly string[] | null;
-  /** Whether an issue can be reversed, as a credit; absent: no. */
+  /** Whether an issue can be reversed, as a credit, and also that of a disabled card; absent: no. */
   readonly cancelsSale?: boolean;
 } & Partial<NamedDetails>;
 
@@ -182,7 +182,7 @@ export function* reverse(ctx: Context, command: ReversalCommand): Script<Movemen
 
   // The reversible amount depends on earlier reversals, so the card must still have the version that was read.
   const movement = reversalOf(reversed, amount);
-  const demands = { today: null, disabledAllowed: false, suspendedAllowed: true };
+  const demands = { today: null, disabledAllowed: isCancelled, suspendedAllowed: true };
   const movementScript = applyMovement(
     ctx,
     { store, cardId, version: cardVersion },

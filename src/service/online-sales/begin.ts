@@ -1,13 +1,45 @@
 /** Begins online sales: a submitted form becomes one row, however often it is submitted. */
 
+import { dayOf } from '../../domain/day.ts';
+import { Fault, FieldErrors } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
 import type { PaymentSession } from '../../domain/online-sales/payment.ts';
-import type { SalePage } from '../../domain/online-sales/rules.ts';
-import type { OnlineSale, SaleForm, SaleKey } from '../../domain/online-sales/sale.ts';
+import {
+  exceedsLimit,
+  formErrors,
+  formErrorText,
+  type DayLimit,
+  type SalePage,
+} from '../../domain/online-sales/rules.ts';
+import {
+  codeShownDays,
+  isSaleKey,
+  keyOfSale,
+  type OnlineSale,
+  type SaleForm,
+  type SaleKey,
+} from '../../domain/online-sales/sale.ts';
+import { dayMs, waitAfter } from '../../domain/online-sales/schedule.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import type { Context } from '../../storage/context.ts';
+import { sameBytes } from '../../platform/keys.ts';
+import { idsAt } from '../../platform/random.ts';
 import type { Secret } from '../../platform/secret.ts';
+import type { Context } from '../../storage/context.ts';
 import type { StoreProvider } from '../../storage/online-sales/provider.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import {
+  findSaleOfForm,
+  findStoredSale,
+  insertSale,
+  openSaleCode,
+  sumDaySales,
+  updateSale,
+  type StoredSale,
+} from '../../storage/online-sales/sale.ts';
+import { RetryTransaction, type Script } from '../../storage/sql/sql.ts';
+import { assertStoreOpen, findStoreByDomain } from '../../storage/stores/store.ts';
+import { digestOf, startOfToday } from './limits.ts';
+import { findSaleSettings, isSelling, pageOf } from './settings.ts';
+import { requireSale } from './settle.ts';
 
 /** A store that sells online. */
 export type BuyPage = {
@@ -19,10 +51,19 @@ export type BuyPage = {
   readonly isOpen: boolean;
 };
 
-/** The buy page of a store; undefined: there is no such store, or it never set one up. @throws Fault `store-closed`. */
+/**
+ * The buy page of a store; undefined: there is no such store, or it never set one up. @param domain in lower case.
+ * @throws Fault `store-closed`.
+ */
 export function* findBuyPage(ctx: Context, domain: string): Script<BuyPage | undefined> {
-  void [ctx, domain];
-  throw new Error('not built yet');
+  const record = yield* findStoreByDomain(domain);
+  if (!record) return undefined;
+  assertStoreOpen(record);
+  const { store } = record;
+  const settings = yield* findSaleSettings(ctx, store);
+  if (!settings.isSaved) return undefined;
+  const provider = settings.providers.find(({ isActive }) => isActive) ?? null;
+  return { store, page: settings.page, provider, isOpen: isSelling(settings) };
 }
 
 export type SaleRequest = {
@@ -37,6 +78,8 @@ export type SaleRequest = {
   readonly isTrial: boolean;
 };
 
+const languageLengthMax = 35;
+
 /**
  * @returns the sale of the form, and whether it is new. A repeated form with other content changes nothing.
  * @throws Fault `not-found` if the page is closed, `too-many-requests` with the extension `limit` (`address`, `network`
@@ -44,34 +87,164 @@ export type SaleRequest = {
  */
 export function* beginSale(
   ctx: Context,
-  request: SaleRequest,
+  { buy, form, key, network, language, isTrial }: SaleRequest,
 ): Script<{ readonly sale: OnlineSale; readonly isNew: boolean }> {
-  void [ctx, request];
-  throw new Error('not built yet');
+  const { store, page, provider } = buy;
+  if (!isSaleKey(key) || language.length > languageLengthMax) throw new Fault('invalid-request');
+  const earlier = yield* findSaleOfForm(store.id, key);
+  if (earlier) return { sale: earlier, isNew: false };
+  if (!provider || !(buy.isOpen || isTrial)) throw new Fault('not-found');
+  assertForm(ctx, buy, form);
+  const networkDigest = digestOf(ctx, 'network', network);
+  yield* assertDayLimits(ctx, store, page, {
+    amount: form.amount,
+    buyerKey: form.buyer.key,
+    network: networkDigest,
+  });
+  const now = ctx.clock.now();
+  const none: Money = { minor: 0n, currency: form.amount.currency };
+  const sale: StoredSale = {
+    storeId: store.id,
+    id: ctx.random.id(),
+    key,
+    provider: provider.kind,
+    isTest: provider.isTest,
+    ...form,
+    buyerAddress: form.buyer.address,
+    buyerKey: form.buyer.key,
+    recipientAddress: form.recipient && form.recipient.address,
+    recipientKey: form.recipient && form.recipient.key,
+    language,
+    createdAt: now,
+    sessionId: null,
+    sessionUrl: null,
+    sessionExpiresAt: null,
+    paymentId: null,
+    state: 'new',
+    method: null,
+    fingerprint: null,
+    network: networkDigest,
+    cardCountry: null,
+    isBankChecked: null,
+    isRisky: false,
+    reviewReasons: [],
+    returnReason: null,
+    cardId: null,
+    issueId: null,
+    sealedCode: null,
+    dispute: null,
+    disputedAt: null,
+    disputed: none,
+    stoppedAt: null,
+    refunded: none,
+    loss: none,
+    owed: none,
+    paidAt: null,
+    decidedAt: null,
+    reviewUntil: null,
+    // The caller creates the session at once. The background run does it if the process ends before.
+    nextAt: now + waitAfter(1),
+    attempts: 0,
+    erasedAt: null,
+  };
+  if (!(yield* insertSale(sale))) throw new RetryTransaction('the form was submitted at the same time');
+  return { sale, isNew: true };
 }
 
-/** Records the session of a new sale. A sale that has one does not change. */
+/** @throws Fault `invalid-parameter`. */
+function assertForm(ctx: Context, { store, page }: BuyPage, form: SaleForm): void {
+  const errors = new FieldErrors();
+  for (const error of formErrors(form, page, dayOf(ctx.clock.now(), store.timeZone)))
+    errors.add(error.field, formErrorText(error, page));
+  if (form.amount.currency.code !== store.currency.code)
+    errors.add('amount', `must be in ${store.currency.code}`);
+  if (errors.any) throw new Fault('invalid-parameter', { errors: errors.toErrors() });
+}
+
+const hourSeconds = 3_600;
+
+/** @throws Fault `too-many-requests`. */
+function* assertDayLimits(
+  ctx: Context,
+  store: Store,
+  page: SalePage,
+  { amount, buyerKey, network }: { amount: Money; buyerKey: string; network: Uint8Array },
+): Script<void> {
+  const since = idsAt(startOfToday(ctx, store));
+  const sold = yield* sumDaySales(store.id, { since, buyerKey, network });
+  const exceeded = (['address', 'network', 'store'] as const satisfies readonly DayLimit[]).find((limit) =>
+    exceedsLimit(page, limit, sold[limit], amount),
+  );
+  if (exceeded !== undefined)
+    throw new Fault('too-many-requests', {
+      retryAfterSeconds: hourSeconds,
+      extensions: { limit: exceeded },
+    });
+}
+
+/** Records the session of a new sale. A sale that has one does not change. @throws Fault `not-found`, `store-closed`. */
 export function* recordSession(ctx: Context, key: SaleKey, session: PaymentSession): Script<OnlineSale> {
-  void [ctx, key, session];
-  throw new Error('not built yet');
+  const { sale } = yield* requireSale(key);
+  if (sale.sessionId !== null) return sale;
+  const opened: StoredSale = {
+    ...sale,
+    sessionId: session.id,
+    sessionUrl: session.url,
+    sessionExpiresAt: session.expiresAt,
+    state: sale.state === 'new' ? 'open' : sale.state,
+    attempts: 0,
+    nextAt: ctx.clock.now() + waitAfter(2),
+  };
+  yield* updateSale(opened);
+  return opened;
+}
+
+const macLength = 16;
+const tokenForm = /^([1-9]\d{15})_([\w-]{22})$/;
+
+function boundTo({ storeId, id, key }: Pick<OnlineSale, 'storeId' | 'id' | 'key'>): string {
+  return JSON.stringify(['order', storeId, id, key]);
 }
 
 /** The token in the link to the page of an order, which is neither stored nor guessable. */
-export function saleToken(ctx: Pick<Context, 'keys'>, sale: OnlineSale): string {
-  void [ctx, sale];
-  throw new Error('not built yet');
+export function saleToken(
+  { keys }: Pick<Context, 'keys'>,
+  sale: Pick<OnlineSale, 'storeId' | 'id' | 'key'>,
+): string {
+  const mac = keys.digest('order-link', boundTo(sale)).subarray(0, macLength);
+  return `${keys.publicIds.of(sale.id)}_${Buffer.from(mac).toString('base64url')}`;
 }
 
 /** A sale as its buyer sees it. */
 export type OpenSale = {
   readonly store: Store;
   readonly sale: OnlineSale;
-  /** The code that the buyer can see, by the rules of `SaleWithCode`; null: none. */
+  /** The code of a card for oneself, for 30 days and while the card was not stopped; null: none. */
   readonly code: Secret | null;
 };
 
 /** Opens the link of an order; undefined: it is not one of the store. @throws Fault `store-closed`. */
 export function* openSale(ctx: Context, domain: string, token: string): Script<OpenSale | undefined> {
-  void [ctx, domain, token];
-  throw new Error('not built yet');
+  const [, number = '', mac = ''] = tokenForm.exec(token) ?? [];
+  const saleId = ctx.keys.publicIds.read(Number(number));
+  const record = yield* findStoreByDomain(domain);
+  if (!record || saleId === undefined) return undefined;
+  assertStoreOpen(record);
+  const { store } = record;
+  const sale = yield* findStoredSale({ storeId: store.id, saleId });
+  if (!sale) return undefined;
+  const given = Buffer.from(mac, 'base64url');
+  const digests = ctx.keys.digests('order-link', boundTo(sale));
+  if (!digests.some((digest) => sameBytes(digest.subarray(0, macLength), given))) return undefined;
+  return { store, sale, code: yield* shownCode(ctx, store, sale) };
+}
+
+function* shownCode(ctx: Context, store: Store, sale: StoredSale): Script<Secret | null> {
+  const { dispute, refunded, amount, decidedAt } = sale;
+  const isStopped = (dispute !== null && dispute !== 'won') || refunded.minor >= amount.minor;
+  if (!sale.sealedCode || isStopped || decidedAt === null) return null;
+  const { delayMinutes } = yield* pageOf(store);
+  const now = ctx.clock.now();
+  const isShown = now >= decidedAt + delayMinutes * 60_000 && now < decidedAt + codeShownDays * dayMs;
+  return isShown ? openSaleCode(ctx, keyOfSale(sale), sale) : null;
 }

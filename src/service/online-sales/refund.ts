@@ -1,21 +1,113 @@
 /** Refunds of online sales: the card stops first, then the provider pays. */
 
-import type { OnlineRefund, RefundRequester, SaleKey } from '../../domain/online-sales/sale.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { ProviderOutcome, ProviderRefund } from '../../domain/online-sales/payment.ts';
+import {
+  isPaid,
+  type OnlineRefund,
+  type OnlineSale,
+  type RefundRequester,
+  type SaleKey,
+} from '../../domain/online-sales/sale.ts';
+import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
+import { listRefunds, refundsMax, updateRefund } from '../../storage/online-sales/refund.ts';
+import { findStoredSale } from '../../storage/online-sales/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { hasTaken, insertRequested, takeWhatIsLeft } from './going-back.ts';
+import { requireSale, returned, settlePaid, settledBy } from './settle.ts';
+
+/** The days for which a buyer can withdraw from the contract (2011/83/EU, article 9), after that of the payment. */
+export const withdrawalDays = 14;
+
+/** The instant (ms) at which the right of withdrawal ends. */
+export function withdrawalEnd({ timeZone }: Pick<Store, 'timeZone'>, paidAt: number): number {
+  return startOfDay(addDays(dayOf(paidAt, timeZone), withdrawalDays + 1), timeZone);
+}
+
+export type RefundDemand = SaleKey & {
+  readonly reason: string | null;
+  readonly by: Exclude<RefundRequester, 'provider'>;
+  readonly actor: string;
+};
 
 /**
  * Stops the card of a paid sale and requests the refund of what is left. Money goes back to its payment only.
- * @throws Fault `not-found`, `not-refundable` if nothing is left to refund.
+ * @throws Fault `not-found`; `not-reversible` if nothing is left to refund, or a dispute has taken the money;
+ * `undo-window-closed` if the buyer can no longer withdraw.
  */
 export function* requestRefund(
   ctx: Context,
-  request: SaleKey & {
-    readonly reason: string | null;
-    readonly by: RefundRequester;
-    readonly actor: string;
-  },
+  { by, actor, reason, ...key }: RefundDemand,
 ): Script<OnlineRefund> {
-  void [ctx, request];
-  throw new Error('not built yet');
+  const { store, sale: locked } = yield* requireSale(key);
+  if (!isPaid(locked.state)) throw notRefundable('The sale was not paid.');
+  if (hasTaken(locked.dispute)) throw notRefundable('The buyer disputes the payment.');
+  const now = ctx.clock.now();
+  if (by === 'buyer' && now >= withdrawalEnd(store, locked.paidAt ?? 0))
+    throw new Fault('undo-window-closed');
+  const sale = locked.state === 'review' ? returned(locked, { reason: 'staff', now }) : locked;
+  const refunds = yield* listRefunds(key);
+  if (refunds.length >= refundsMax) throw notRefundable('The sale has too many refunds.');
+  const amount = yield* refundedAmount(ctx, { store, sale, refunds, actor });
+  if (amount.minor <= 0n) throw notRefundable('Nothing is left to refund.');
+  const refund = yield* insertRequested(ctx, sale, { by, actor, reason, amount });
+  const changed = { ...sale, attempts: 0 };
+  yield* settlePaid(ctx, { store, before: locked, sale: changed, refunds: [...refunds, refund] });
+  return refund;
+}
+
+function notRefundable(detail: string): Fault {
+  return new Fault('not-reversible', { detail });
+}
+
+/** A payment that is not that of its sale goes back as it was made. */
+function* refundedAmount(
+  ctx: Context,
+  request: Parameters<typeof takeWhatIsLeft>[1],
+): Script<OnlineRefund['amount']> {
+  const { sale, refunds } = request;
+  const last = refunds.at(-1);
+  if (sale.returnReason === 'mismatch' && last) {
+    const isOpen = refunds.some(({ state }) => state !== 'failed');
+    return isOpen ? { ...last.amount, minor: 0n } : last.amount;
+  }
+  const minor = yield* takeWhatIsLeft(ctx, request);
+  return { minor, currency: sale.amount.currency };
+}
+
+/** A refund that the provider is asked for. */
+export type RequestedRefund = { readonly sale: OnlineSale; readonly refund: OnlineRefund };
+
+/** The refunds of a sale that the provider has not confirmed, the oldest first. */
+export function* listRequested(key: SaleKey): Script<readonly RequestedRefund[]> {
+  const sale = yield* findStoredSale(key);
+  if (!sale || sale.paymentId === null) return [];
+  const refunds = yield* listRefunds(key);
+  return refunds.filter(({ state }) => state === 'requested').map((refund) => ({ sale, refund }));
+}
+
+/**
+ * Records what the provider has returned for a refund. A refund that it has rejected is named among those that staff can
+ * request again; an unknown outcome is found out by reading the payment.
+ */
+export function* recordRefund(
+  ctx: Context,
+  { storeId, saleId, id }: Pick<OnlineRefund, 'storeId' | 'saleId' | 'id'>,
+  outcome: ProviderOutcome<ProviderRefund>,
+): Script<OnlineSale> {
+  const key = { storeId, saleId };
+  const { store, sale } = yield* requireSale(key);
+  const refunds = yield* listRefunds(key);
+  const refund = refunds.find((each) => each.id === id);
+  // Another process has read what became of it.
+  if (!refund || refund.state !== 'requested' || outcome.kind === 'unknown') return sale;
+  const settled: OnlineRefund =
+    outcome.kind === 'done'
+      ? settledBy(ctx, refund, outcome.value)
+      : { ...refund, state: 'failed', detail: outcome.detail, settledAt: ctx.clock.now() };
+  yield* updateRefund(settled);
+  const merged = refunds.map((each) => (each.id === id ? settled : each));
+  return yield* settlePaid(ctx, { store, before: sale, sale, refunds: merged });
 }

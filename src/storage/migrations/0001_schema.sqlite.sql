@@ -1149,6 +1149,8 @@ create table online_sales (
   review_reasons text not null default '',
   return_reason text check (return_reason in ('mismatch', 'refunded', 'disputed', 'staff', 'deadline')),
   card_id integer,
+  -- The entry that issued the card.
+  issue_id integer,
   -- The code of a card that its buyer can see, sealed for the sale.
   code blob,
   dispute text check (dispute in ('warning', 'open', 'won', 'lost')),
@@ -1157,7 +1159,10 @@ create table online_sales (
   -- When the card was suspended because of the dispute.
   stopped_at integer,
   refunded integer not null default 0 check (refunded >= 0),
+  -- The part of refunds and lost disputes that the card did not have any more.
   loss integer not null default 0 check (loss >= 0),
+  -- The part that is to go back and that no refund is requested for, because one has failed.
+  owed integer not null default 0 check (owed >= 0),
   created_at integer not null,
   paid_at integer,
   decided_at integer,
@@ -1173,6 +1178,7 @@ create table online_sales (
   check (state <> 'open' or session_id is not null),
   check ((state in ('review', 'issued', 'returned')) = (paid_at is not null)),
   check ((state = 'issued') = (card_id is not null)),
+  check ((state = 'issued') = (issue_id is not null)),
   check ((state = 'returned') = (return_reason is not null)),
   check ((state in ('new', 'open', 'waiting', 'review')) = (decided_at is null)),
   check (code is null or state = 'issued'),
@@ -1188,6 +1194,8 @@ create index online_sales_by_recipient on online_sales (store_id, recipient_key,
 create index online_sales_by_payment_card on online_sales (store_id, fingerprint, id) where fingerprint is not null;
 create index online_sales_by_network on online_sales (store_id, network, id) where network is not null;
 create index online_sales_by_state on online_sales (store_id, state, id);
+create index online_sales_owed on online_sales (store_id, id) where owed > 0;
+create index online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 create index online_sales_due on online_sales (next_at) where next_at is not null;
 create index online_sales_with_codes on online_sales (decided_at) where code is not null;
 create index online_sales_unpaid on online_sales (created_at)

@@ -34,7 +34,7 @@ import { ofOpenStore } from '../stores/store.ts';
 function flagOrNull<Field extends string>(field: Field): Column<bigint | null, Field, boolean | null> {
   return {
     field,
-    read: (stored) => stored && stored === 1n,
+    read: (stored) => (stored === null ? null : stored === 1n),
     write: (record) => {
       const value = record[field];
       return value === null ? null : Number(value);
@@ -90,6 +90,7 @@ const changing = {
   review_reasons: reasons('reviewReasons'),
   return_reason: unchanged<ReturnReason | null>()('returnReason'),
   card_id: integerOrNull('cardId'),
+  issue_id: integerOrNull('issueId'),
   code: bytesOrNull('sealedCode'),
   dispute: unchanged<DisputeState | null>()('dispute'),
   disputed_at: integerOrNull('disputedAt'),
@@ -97,6 +98,7 @@ const changing = {
   stopped_at: integerOrNull('stoppedAt'),
   refunded: money('refunded'),
   loss: money('loss'),
+  owed: money('owed'),
   paid_at: integerOrNull('paidAt'),
   decided_at: integerOrNull('decidedAt'),
   review_until: integerOrNull('reviewUntil'),
@@ -134,8 +136,7 @@ export function openSaleCode(
   { sealedCode }: Pick<StoredSale, 'sealedCode'>,
 ): Secret | null {
   return (
-    sealedCode &&
-    new Secret(Buffer.from(keys.open('online-sale-code', sealedCode, boundTo(key))).toString())
+    sealedCode && new Secret(Buffer.from(keys.open('online-sale-code', sealedCode, boundTo(key))).toString())
   );
 }
 
@@ -261,8 +262,8 @@ export function* claimDueSales(
   const claimed: StoredSale[] = [];
   for (const { id } of due) {
     const row = yield* one(sql<SaleRow>`
-      update online_sales as o set next_at = ${until}, lease = ${lease}, attempts = attempts + 1
-      where store_id = ${storeId} and id = ${id} returning ${saleColumns}`);
+      update online_sales set next_at = ${until}, lease = ${lease}, attempts = attempts + 1
+      where store_id = ${storeId} and id = ${id} returning ${sales.names}`);
     claimed.push(toSale(row));
   }
   return claimed;

@@ -1,0 +1,21 @@
+/** What the limits of a day count: sales of one address, one payment card, one network, and the store. */
+
+import { dayOf, startOfDay } from '../../domain/day.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Context } from '../../storage/context.ts';
+
+const digestLength = 16;
+
+/** The digest of a payment card or network, of which nothing else is stored. */
+export function digestOf(
+  { keys }: Pick<Context, 'keys'>,
+  what: 'card' | 'network',
+  text: string,
+): Uint8Array {
+  return keys.digest('online-sale', `${what} ${text}`).subarray(0, digestLength);
+}
+
+/** The first instant (ms) of the present day of a store. */
+export function startOfToday(ctx: Pick<Context, 'clock'>, { timeZone }: Pick<Store, 'timeZone'>): number {
+  return startOfDay(dayOf(ctx.clock.now(), timeZone), timeZone);
+}

@@ -1,0 +1,30 @@
+/** Decisions about paid sales that staff review before their cards are made. */
+
+import { keyOfSale, type OnlineSale, type SaleKey } from '../../domain/online-sales/sale.ts';
+import type { Context } from '../../storage/context.ts';
+import { listRefunds } from '../../storage/online-sales/refund.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { issueSale } from './issuing.ts';
+import { requireSale, returned, settlePaid } from './settle.ts';
+import { pageOf } from './settings.ts';
+
+/** A sale after a decision, and whether this decision was made: a sale that is not in review does not change. */
+export type Decided = { readonly sale: OnlineSale; readonly isDecided: boolean };
+
+/** Makes the card of a reviewed sale. @throws Fault `not-found`, `store-closed`. */
+export function* releaseSale(ctx: Context, key: SaleKey): Script<Decided> {
+  const { store, sale } = yield* requireSale(key);
+  if (sale.state !== 'review') return { sale, isDecided: false };
+  const issued = yield* issueSale(ctx, { store, page: yield* pageOf(store), sale });
+  const refunds = yield* listRefunds(keyOfSale(sale));
+  return { sale: yield* settlePaid(ctx, { store, before: sale, sale: issued, refunds }), isDecided: true };
+}
+
+/** Sends the money of a reviewed sale back. @throws Fault `not-found`, `store-closed`. */
+export function* returnSale(ctx: Context, key: SaleKey): Script<Decided> {
+  const { store, sale } = yield* requireSale(key);
+  if (sale.state !== 'review') return { sale, isDecided: false };
+  const refunds = yield* listRefunds(keyOfSale(sale));
+  const decided = returned(sale, { reason: 'staff', now: ctx.clock.now() });
+  return { sale: yield* settlePaid(ctx, { store, before: sale, sale: decided, refunds }), isDecided: true };
+}
