@@ -12,8 +12,8 @@ const steps = [10 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute] a
 /** A session that was not recorded in this time has ended at every provider. */
 export const unrecordedMs = 25 * hour;
 
-/** The time for which a session can be paid. Stripe allows 30 minutes to 24 hours. */
-export const sessionMs = 2 * hour;
+/** The time for which a session can be paid. Stripe allows 30 minutes to 24 hours, also if its creation is repeated. */
+export const sessionMs = 23 * hour;
 
 /** The time after which the money of a sale with a test key goes back outside of a sandbox. */
 export const trialMs = hour;

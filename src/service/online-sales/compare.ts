@@ -1,0 +1,107 @@
+/** Compares what payment providers say that they moved with the sales, and names every difference. */
+
+import type { MovementPage } from '../../domain/online-sales/payment.ts';
+import { isPaid, keyOfSale, type OnlineSale, type SaleKey } from '../../domain/online-sales/sale.ts';
+import { dayMs } from '../../domain/online-sales/schedule.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Context } from '../../storage/context.ts';
+import {
+  listComparedSales,
+  listUnknownPayments,
+  listUnlistedSales,
+  recordMovement,
+  type ComparedSale,
+  type UnknownPayment,
+} from '../../storage/online-sales/movement.ts';
+import { listRefunds } from '../../storage/online-sales/refund.ts';
+import { listProviders, type ProviderPlace, type StoreProvider } from '../../storage/online-sales/provider.ts';
+import type { StoredSale } from '../../storage/online-sales/sale.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+
+/** Providers list some movements late, so each comparison begins some days before the end of the last one. */
+const overlapMs = 4 * dayMs;
+
+/** The instant (ms) from which the movements of a provider are compared next. */
+export function comparedFrom({
+  comparedUntil,
+  copiedAt,
+  keySetAt,
+}: Pick<StoreProvider, 'comparedUntil' | 'copiedAt' | 'keySetAt'>): number {
+  const until = comparedUntil ?? keySetAt;
+  return Math.min(until, copiedAt ?? until) - overlapMs;
+}
+
+/**
+ * Records a page of movements. @returns the sales that have to be read again: a payment of one that is not paid here, a
+ * refund or a dispute.
+ */
+export function* recordMovements(
+  place: ProviderPlace,
+  { movements }: Pick<MovementPage, 'movements'>,
+): Script<readonly SaleKey[]> {
+  const sales = new Map<number, SaleKey>();
+  for (const movement of movements) {
+    const sale = yield* recordMovement(place, movement);
+    if (!sale || sale.sessionId === null) continue;
+    const isKnown = movement.kind === 'payment' || movement.kind === 'fee' ? isPaid(sale.state) : false;
+    if (!isKnown) sales.set(sale.id, keyOfSale(sale));
+  }
+  return [...sales.values()];
+}
+
+/** A difference between the payments at a provider and the sales. */
+export type Difference =
+  | { readonly kind: 'unknown-payment'; readonly payment: UnknownPayment }
+  /** `unpaid`: paid at the provider, without a card. `unlisted`: a card without a payment at the provider. */
+  | { readonly kind: 'unpaid' | 'unlisted'; readonly sale: OnlineSale }
+  | {
+      readonly kind: 'amount' | 'refunds';
+      readonly sale: OnlineSale;
+      /** Minor units, at the provider and here. */
+      readonly atProvider: bigint;
+      readonly here: bigint;
+    };
+
+/** Differences are named for this long. */
+const namedMs = 90 * dayMs;
+/** Providers list a payment some days after it at the latest. */
+const listedMs = 2 * dayMs;
+
+function* differenceOf({ sale, paid, wentBack }: ComparedSale): Script<Difference | undefined> {
+  if (!isPaid(sale.state)) return paid > 0n ? { kind: 'unpaid', sale } : undefined;
+  if (paid !== sale.amount.minor && sale.returnReason !== 'mismatch')
+    return { kind: 'amount', sale, atProvider: paid, here: sale.amount.minor };
+  const here = yield* wentBackHere(sale);
+  return here === undefined || here === wentBack
+    ? undefined
+    : { kind: 'refunds', sale, atProvider: wentBack, here };
+}
+
+/** What went back according to the sale, in minor units; undefined: some of it is on its way. */
+function* wentBackHere(sale: StoredSale): Script<bigint | undefined> {
+  const refunds = yield* listRefunds(keyOfSale(sale));
+  if (refunds.some(({ state }) => state === 'requested' || state === 'pending')) return undefined;
+  const refunded = refunds
+    .filter(({ state }) => state === 'paid')
+    .reduce((sum, { amount }) => sum + amount.minor, 0n);
+  return refunded + sale.disputed.minor;
+}
+
+/** The differences of a store, by kind, the newest first. */
+export function* listDifferences(ctx: Pick<Context, 'clock'>, store: Store): Script<readonly Difference[]> {
+  const now = ctx.clock.now();
+  const since = now - namedMs;
+  const found: Difference[] = [];
+  for (const payment of yield* listUnknownPayments(store.id, since))
+    found.push({ kind: 'unknown-payment', payment });
+  for (const compared of yield* listComparedSales(store.id, since)) {
+    const difference = yield* differenceOf(compared);
+    if (difference) found.push(difference);
+  }
+  for (const { comparedUntil, keySetAt, ...provider } of yield* listProviders(store.id)) {
+    if (comparedUntil === null) continue;
+    const period = { from: Math.max(since, keySetAt), to: comparedUntil - listedMs };
+    for (const sale of yield* listUnlistedSales(provider, period)) found.push({ kind: 'unlisted', sale });
+  }
+  return found;
+}
