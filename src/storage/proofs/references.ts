@@ -125,6 +125,25 @@ const brokenReferences = part`
     and not exists (
       select 1 from transfers t where t.store_id = x.store_id and t.id = x.object_id and x.kind = 'transaction')
     and not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.object_id and x.kind = 'hold')
+    and not exists (
+      select 1 from online_sales o where o.store_id = x.store_id and o.card_id = x.object_id and x.kind = 'online_sale')
+  union all
+  select store_id, card_id, 'has an online sale of another amount, or of which it is not the card' from online_sales o
+  where card_id is not null and not exists (
+    select 1 from transfers t
+    where t.store_id = o.store_id and t.id = o.issue_id and t.card_id = o.card_id and t.kind = 'issue'
+      and t.debit_account = 'online_sales' and t.amount = o.amount and t.currency = o.currency)
+  union all
+  select store_id, card_id, 'was issued for an online sale that does not exist' from transfers t
+  where debit_account = 'online_sales' and kind = 'issue' and not exists (
+    select 1 from online_sales o where o.store_id = t.store_id and o.card_id = t.card_id and o.issue_id = t.id)
+  union all
+  select store_id, null, 'online_sale_refunds: a refund has no sale' from online_sale_refunds r
+  where not exists (select 1 from online_sales o where o.store_id = r.store_id and o.id = r.sale_id)
+  union all
+  select store_id, null, 'payment_movements: a movement has no sale' from payment_movements m
+  where sale_id is not null
+    and not exists (select 1 from online_sales o where o.store_id = m.store_id and o.id = m.sale_id)
   union all
   select store_id, null, 'events: a customer was created that does not exist' from events e
   where type = 'customer.created'
