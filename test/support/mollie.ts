@@ -283,7 +283,7 @@ export async function mollieService(now: () => number): Promise<MollieService> {
     if (amount.currency !== payment.amount.currency)
       throw unprocessable('The currency differs', 'amount.currency');
     if (minor > minorOf(payment.amount) - refundedOf(payment))
-      throw new MollieRejection(409, 'Conflict', 'The specified amount cannot be refunded', 'amount');
+      throw unprocessable('The amount is higher than the maximum', 'amount');
     const refundId = id('re');
     const refund: MollieRefund = {
       resource: 'refund',

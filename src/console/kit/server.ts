@@ -32,6 +32,7 @@ import {
 } from './route.ts';
 import { pageLanguageOf } from './texts.ts';
 import { recipientWorkerPath } from '../recipient/place.ts';
+import { addPaymentHints } from '../payments/hints.ts';
 import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { addAppleService } from '../wallets/apple-service.ts';
@@ -90,6 +91,7 @@ export function addConsole(
     return sendDocument(request, reply, recipientWorker);
   });
   addAppleService(app, all);
+  addPaymentHints(app, all);
   for (const route of consoleRoutes) {
     app.route({
       method: route.method,

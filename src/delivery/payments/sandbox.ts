@@ -15,6 +15,7 @@ import {
   sandboxPaymentAt,
   sandboxSessionId,
   storeOfSandboxKey,
+  storeOfSession,
 } from '../../domain/online-sales/sandbox-payment.ts';
 import type { Context } from '../../storage/context.ts';
 import {
@@ -120,7 +121,10 @@ export function openSandboxPayments({ ctx, storage, basePath }: SandboxParts): P
         return await Promise.resolve({ kind: 'done', value });
       }),
 
-    // The page of the sandbox is in this service, and has it read the payment itself.
-    readHint: () => [],
+    // The page of the sandbox sends the id.
+    readHint: (_credential, { body }) => {
+      const id = Buffer.from(body).toString();
+      return storeOfSession(id) === undefined ? [] : [id];
+    },
   };
 }

@@ -90,7 +90,7 @@ test('a paid payment has its card, refunds and chargebacks, and sends webhooks',
       amount: { currency: 'EUR', value: '30.01' },
       description: 'x',
     }),
-    { statusCode: 409 },
+    { statusCode: 422 },
   );
 });
 

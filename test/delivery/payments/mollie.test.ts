@@ -143,10 +143,10 @@ test('a refund is made once, even hours later with lost responses', async () => 
   assert.deepEqual((await read(sessionId)).refunds, [{ ...made, state: 'paid' }]);
 });
 
-test('a refund of more than is left is unknown, because another one can fail, and a failed one is named', async () => {
+test('a refund rejects more than is left, and a failed one is named', async () => {
   const { sessionId } = await paid();
   const request = { refundKey: 'more', paymentId: sessionId, amount: { minor: 5_001n, currency: eur } };
-  assert.equal((await provider.refund(credential, request)).kind, 'unknown');
+  assert.equal((await provider.refund(credential, request)).kind, 'rejected');
   const id = service.refund(sessionId, '10.00', 'processing');
   assert.equal((await read(sessionId)).refunds[0]?.state, 'pending');
   service.changeRefund(id, 'failed');
