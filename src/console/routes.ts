@@ -18,6 +18,7 @@ import { liveRoutes } from './kit/live.ts';
 import { morePage } from './kit/page.ts';
 import { passkeyRoutes } from './staff/passkeys.ts';
 import { reportRoutes } from './reports/reports.ts';
+import { sandboxPaymentRoutes } from './payments/sandbox.ts';
 import { recipientRoutes } from './recipient/recipient.ts';
 import type { ConsoleRoute } from './kit/route.ts';
 import { backupSettingsRoutes } from './settings/backups.ts';
@@ -82,6 +83,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,
   ...recipientRoutes,
+  ...sandboxPaymentRoutes,
   ...buyRoutes,
   ...orderRoutes,
   {

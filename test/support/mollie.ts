@@ -448,8 +448,8 @@ export async function mollieService(now: () => number): Promise<MollieService> {
       name: 'Flowers',
       website: 'https://flowers.example',
       status: 'verified',
-    } as Json,
-    methods: ['creditcard', 'ideal'] as readonly string[],
+    },
+    methods: ['creditcard', 'ideal'],
     pay,
     choose(paymentId: string, method: 'banktransfer') {
       const payment = paymentOf(paymentId);

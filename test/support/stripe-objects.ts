@@ -3,6 +3,11 @@
 import type Stripe from 'stripe';
 import type { StripeCard } from './stripe.ts';
 
+/** The id of a field that the library's types allow to be an object; empty: null. */
+export function idIn(field: string | { readonly id: string } | null | undefined): string {
+  return typeof field === 'string' ? field : (field?.id ?? '');
+}
+
 type Form = Readonly<Record<string, string>>;
 
 /** The values of `prefix[name]`. */
@@ -72,7 +77,7 @@ export function newSession(
     invoice: null,
     invoice_creation: null,
     livemode: false,
-    locale: locale as Stripe.Checkout.Session.Locale,
+    locale,
     managed_payments: null,
     metadata: metadataIn(form, 'metadata'),
     mode: 'payment',
@@ -185,12 +190,20 @@ function detailsOf(method: StripeCard | 'sepa_debit' | 'ideal'): Stripe.Charge.P
         fingerprint: 'vifs0Ho7vwRn1Miu',
         last4: '3000',
         mandate: null,
-      } as Stripe.Charge.PaymentMethodDetails.SepaDebit,
+      },
     };
   if (method === 'ideal')
     return {
       type: 'ideal',
-      ideal: { bank: 'ing', bic: 'INGBNL2A' } as unknown as Stripe.Charge.PaymentMethodDetails.Ideal,
+      ideal: {
+        bank: 'ing',
+        bic: 'INGBNL2A',
+        generated_sepa_debit: null,
+        generated_sepa_debit_mandate: null,
+        iban_last4: null,
+        transaction_id: null,
+        verified_name: null,
+      },
     };
   const { brand = 'visa', last4 = '4242', country = 'DE', fingerprint = 'AOB934RVNwzk6xtn' } = method;
   const { threeDSecure = 'authenticated' } = method;
@@ -202,6 +215,8 @@ function detailsOf(method: StripeCard | 'sepa_debit' | 'ideal'): Stripe.Charge.P
       brand,
       checks: { address_line1_check: null, address_postal_code_check: null, cvc_check: 'pass' },
       country,
+      electronic_commerce_indicator: null,
+      transaction_link_id: null,
       exp_month: 8,
       exp_year: 2030,
       fingerprint,
@@ -226,7 +241,7 @@ function detailsOf(method: StripeCard | 'sepa_debit' | 'ideal'): Stripe.Charge.P
               version: '2.2.0',
             },
       wallet: null,
-    } as Stripe.Charge.PaymentMethodDetails.Card,
+    },
   };
 }
 
@@ -377,7 +392,7 @@ export function newWarning(
     created,
     fraud_type: 'unauthorized_use_of_card',
     livemode: false,
-    payment_intent: String(charge.payment_intent),
+    payment_intent: idIn(charge.payment_intent),
   };
 }
 

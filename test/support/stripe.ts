@@ -14,6 +14,7 @@ import {
   type ProviderServer,
 } from './provider-server.ts';
 import {
+  idIn,
   newCharge,
   newDispute,
   newIntent,
@@ -192,8 +193,8 @@ export async function stripeService(now: () => number): Promise<StripeService> {
   }
 
   function chargeOf(sessionId: string): Stripe.Charge {
-    const intent = intents.get(String(sessionOf(sessionId).payment_intent));
-    const charge = charges.get(String(intent?.latest_charge));
+    const intent = intents.get(idIn(sessionOf(sessionId).payment_intent));
+    const charge = charges.get(idIn(intent?.latest_charge));
     if (!charge) throw new Error(`${sessionId} has no charge`);
     return charge;
   }
@@ -246,7 +247,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
   function settle(sessionId: string, succeeds: boolean): void {
     const session = sessionOf(sessionId);
     const charge = chargeOf(sessionId);
-    const intent = intents.get(String(session.payment_intent));
+    const intent = intents.get(idIn(session.payment_intent));
     if (!intent) throw new Error('there is no payment');
     if (succeeds) {
       Object.assign(charge, {
@@ -300,7 +301,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
     const refund = refunds.get(refundId);
     if (!refund) throw new Error('there is no refund');
     refund.status = status;
-    const charge = charges.get(String(refund.charge));
+    const charge = charges.get(idIn(refund.charge));
     if ((status === 'failed' || status === 'canceled') && charge) {
       charge.amount_refunded -= refund.amount;
       charge.refunded = false;
@@ -400,9 +401,9 @@ export async function stripeService(now: () => number): Promise<StripeService> {
 
   function expandedSession(session: Stripe.Checkout.Session, expand: readonly string[]): object {
     if (!expand.includes('payment_intent.latest_charge')) return session;
-    const intent = intents.get(String(session.payment_intent));
+    const intent = intents.get(idIn(session.payment_intent));
     if (!intent) return session;
-    const charge = charges.get(String(intent.latest_charge));
+    const charge = charges.get(idIn(intent.latest_charge));
     return { ...session, payment_intent: { ...intent, latest_charge: charge ?? null } };
   }
 
@@ -440,7 +441,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
     }
     if (method === 'POST' && path === '/v1/refunds') {
       const intent = intents.get(parameters['payment_intent'] ?? '');
-      const charge = charges.get(String(intent?.latest_charge));
+      const charge = charges.get(idIn(intent?.latest_charge));
       if (!charge)
         throw invalid(
           `No such payment_intent: '${parameters['payment_intent']}'`,
@@ -453,7 +454,10 @@ export async function stripeService(now: () => number): Promise<StripeService> {
           return key === undefined ? [] : [[key, value]];
         }),
       );
-      return makeRefund(charge, { amount: Number(parameters['amount'] ?? charge.amount - charge.amount_refunded), metadata });
+      return makeRefund(charge, {
+        amount: Number(parameters['amount'] ?? charge.amount - charge.amount_refunded),
+        metadata,
+      });
     }
     const list = method === 'GET' ? lists[path] : undefined;
     if (!list)
@@ -469,7 +473,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
         const { source } = each as unknown as Stripe.BalanceTransaction;
         return {
           ...each,
-          source: sources.get(String(source)) ?? (source === null ? null : { id: source, object: 'payout' }),
+          source: sources.get(idIn(source)) ?? (source === null ? null : { id: source, object: 'payout' }),
         };
       }),
     };
@@ -507,8 +511,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
           { type: 'invalid_request_error' },
         ),
       );
-    if (headers['stripe-version'] !== stripeVersion)
-      return rejection(invalid(`Invalid Stripe API version: ${headers['stripe-version']}`));
+    if (headers['stripe-version'] !== stripeVersion) return rejection(invalid('Invalid Stripe API version'));
     const idempotencyKey = method === 'POST' ? headers['idempotency-key'] : undefined;
     const response = await repeats.respond(idempotencyKey as string | undefined, `${path} ${body}`, {
       carryOut,

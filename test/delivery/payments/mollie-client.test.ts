@@ -83,7 +83,10 @@ test('a paid payment has its card, refunds and chargebacks, and sends webhooks',
   const { refunds, chargebacks } = (payment as unknown as { _embedded: Record<string, { id: string }[]> })
     ._embedded;
   assert.deepEqual([refunds?.[0]?.id, chargebacks?.[0]?.id], [refund.id, chargeback]);
-  assert.deepEqual(service.hints, Array(3).fill({ url: request.webhookUrl, body: `id=${id}` }));
+  assert.deepEqual(
+    service.hints,
+    Array.from({ length: 3 }, () => ({ url: request.webhookUrl, body: `id=${id}` })),
+  );
   await assert.rejects(
     client.paymentRefunds.create({
       paymentId: id,

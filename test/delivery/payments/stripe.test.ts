@@ -179,7 +179,7 @@ test('a refund is made once, even days later with lost responses', async () => {
 });
 
 test('a refund rejects more than is left, and a failed one is named', async () => {
-  const { paymentId = '', sessionId } = await paid();
+  const { paymentId, sessionId } = await paid();
   const more = { refundKey: 'more', paymentId: paymentId ?? '', amount: { minor: 5_001n, currency: eur } };
   assert.equal((await provider.refund(credential, more)).kind, 'rejected');
   const id = service.refund(sessionId, 1_000, 'pending');
