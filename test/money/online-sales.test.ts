@@ -227,7 +227,9 @@ function after(world: World, scenario: Scenario): void {
     const isReleased = random() < 0.6;
     note(world, isReleased ? 'released' : 'returned');
     await attempt(world, () =>
-      isReleased ? releaseSale(books.ctx, keyOfSale(sale)) : returnSale(books.ctx, keyOfSale(sale)),
+      isReleased
+        ? releaseSale(books.ctx, keyOfSale(sale))
+        : returnSale(books.ctx, keyOfSale(sale), { actor: 'staff:1', reason: null }),
     );
     return true;
   };

@@ -56,6 +56,9 @@ const actions = {
   'card-refunded': ['money', 'card'],
   'card-credited': ['money', 'card'],
   'hold-released': ['money', 'card'],
+  'sale-refunded': ['money', 'card'],
+  'sale-released': ['money', 'card'],
+  'sale-returned': ['money', 'card'],
   'code-sent': ['money', 'card'],
   'email-cancelled': ['money', 'card'],
   'recipient-corrected': ['money', 'card'],
@@ -319,6 +322,7 @@ function detailOf(name: string, shown: string, store: Store, language: PageLangu
     case 'email':
     case 'locations':
     case 'name':
+    case 'order':
     case 'reason':
       return fillPlain(parts[name], { value: shown });
     case 'scopes':

@@ -30,6 +30,8 @@ const permitted = {
   changeCards: managers,
   changeEmails: managers,
   issueBatches: managers,
+  /** Refund online sales, and decide about those that are reviewed. */
+  manageSales: managers,
   enrollTills: managers,
   changeSettings: owners,
   manageStaff: owners,

@@ -14,7 +14,11 @@ import {
   type UnknownPayment,
 } from '../../storage/online-sales/movement.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
-import { listProviders, type ProviderPlace, type StoreProvider } from '../../storage/online-sales/provider.ts';
+import {
+  listProviders,
+  type ProviderPlace,
+  type StoreProvider,
+} from '../../storage/online-sales/provider.ts';
 import type { StoredSale } from '../../storage/online-sales/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 

@@ -1,61 +1,136 @@
-/** Lists of online sales. */
+/** Lists of online sales, and their sums. */
 
-import type { OnlineRefund, OnlineSale, SaleKey, SaleState } from '../../domain/online-sales/sale.ts';
+import { daysOfMonth, endOfMonth } from '../../domain/emails/accountant.ts';
+import { startOfDay } from '../../domain/day.ts';
+import { parseEmail } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
+import {
+  saleStates,
+  type OnlineRefund,
+  type OnlineSale,
+  type SaleKey,
+  type SaleState,
+} from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { listRefunds } from '../../storage/online-sales/refund.ts';
+import { sumMovements } from '../../storage/online-sales/movement.ts';
+import {
+  countStoredSales,
+  findSaleOfCard,
+  findStoredSale,
+  listStoredSales,
+  sumSalesByProvider,
+  sumWithoutCard,
+} from '../../storage/online-sales/sale.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
 
 export type SaleFilter = {
   readonly states: readonly SaleState[] | null;
   /** The address of the buyer or the recipient, or the number of the order; null: any. */
   readonly search: string | null;
-  /** Only sales that need staff: in review, disputed, with a failed refund or a loss. */
+  /** Only sales that need staff: in review, disputed, or with a refund that has failed. */
   readonly needsStaff: boolean;
 };
 
+const numberLengthMax = 16;
+
 /** @param before the internal id of the last sale of the page before; null: the newest sales. */
 export function* listSales(
-  ctx: Context,
-  store: Store,
-  request: { readonly filter: SaleFilter; readonly before: number | null; readonly limit: number },
+  { keys }: Pick<Context, 'keys'>,
+  { id: storeId }: Pick<Store, 'id'>,
+  {
+    filter,
+    before,
+    limit,
+  }: { readonly filter: SaleFilter; readonly before: number | null; readonly limit: number },
 ): Script<readonly OnlineSale[]> {
-  void [ctx, store, request];
-  throw new Error('not built yet');
+  const { states, needsStaff } = filter;
+  const search = filter.search?.trim() ?? '';
+  const isNumber = /^\d+$/.test(search) && search.length <= numberLengthMax;
+  const id = isNumber ? keys.publicIds.read(Number(search)) : undefined;
+  const address = search === '' || isNumber ? undefined : parseEmail(search);
+  const addressKey = address?.ok ? address.value.key : null;
+  // Neither a number nor an address has sales.
+  if (search !== '' && id === undefined && addressKey === null) return [];
+  const stored = { states, needsStaff, addressKey, id: id ?? null };
+  return yield* listStoredSales(storeId, stored, { before: before ?? Number.MAX_SAFE_INTEGER, limit });
 }
 
-/** A sale with its refunds, the newest first; undefined: the store has no such sale. */
+/** A sale with its refunds, the oldest first; undefined: the store has no such sale. */
 export function* findSaleWithRefunds(
   key: SaleKey,
 ): Script<{ readonly sale: OnlineSale; readonly refunds: readonly OnlineRefund[] } | undefined> {
-  void [key];
-  throw new Error('not built yet');
+  const [sale, refunds] = yield* parallel(findStoredSale(key), listRefunds(key));
+  return sale && { sale, refunds };
+}
+
+/** The sale of a card; undefined: it was not sold online. */
+export function* findOnlineSaleOf(storeId: number, cardId: number): Script<OnlineSale | undefined> {
+  return yield* findSaleOfCard(storeId, cardId);
 }
 
 export type SaleCounts = {
   readonly byState: Readonly<Record<SaleState, number>>;
+  /** Warnings and disputes that have not ended. */
   readonly disputed: number;
-  readonly failedRefunds: number;
+  /** Sales of which money is owed, because a refund has failed. */
+  readonly owed: number;
+  /** Payments without a card: in review, or returned and owed. */
+  readonly withoutCard: Money;
 };
 
-export function* countSales(store: Store): Script<SaleCounts> {
-  void [store];
-  throw new Error('not built yet');
+export function* countSales({ id, currency }: Pick<Store, 'id' | 'currency'>): Script<SaleCounts> {
+  const [{ byState, disputed, owed }, minor] = yield* parallel(countStoredSales(id), sumWithoutCard(id));
+  const counts = Object.fromEntries(saleStates.map((state) => [state, byState.get(state) ?? 0]));
+  return {
+    byState: counts as Record<SaleState, number>,
+    disputed,
+    owed,
+    withoutCard: { minor, currency },
+  };
 }
 
-/** The sales of a month by provider. */
+/** A payout of a provider, with the part of it that is of sales. */
+export type Payout = { readonly id: string | null; readonly amount: Money; readonly lastAt: number };
+
+/** The sales that were paid in a month, and the movements of their provider in it. */
 export type ProviderMonth = {
   readonly provider: OnlineSale['provider'];
   readonly isTest: boolean;
   readonly sales: number;
   readonly paid: Money;
   readonly refunded: Money;
+  readonly loss: Money;
   readonly fees: Money;
-  readonly paidOut: Money;
+  /** Null as its id: movements that were not paid out. */
+  readonly payouts: readonly Payout[];
 };
 
 /** @param month `YYYY-MM`. */
-export function* sumMonth(store: Store, month: string): Script<readonly ProviderMonth[]> {
-  void [store, month];
-  throw new Error('not built yet');
+export function* sumMonth(
+  { id, currency, timeZone }: Pick<Store, 'id' | 'currency' | 'timeZone'>,
+  month: string,
+): Script<readonly ProviderMonth[]> {
+  const period = { from: startOfDay(daysOfMonth(month).from, timeZone), to: endOfMonth(month, timeZone) };
+  const [sales, movements] = yield* parallel(sumSalesByProvider(id, period), sumMovements(id, period));
+  const money = (minor: bigint): Money => ({ minor, currency });
+  return sales.map(({ provider, isTest, sales: number, paid, refunded, loss }) => {
+    const own = movements.filter((each) => each.provider === provider && each.isTest === isTest);
+    const payouts = Map.groupBy(own, ({ payoutId }) => payoutId);
+    return {
+      provider,
+      isTest,
+      sales: number,
+      paid: money(paid),
+      refunded: money(refunded),
+      loss: money(loss),
+      fees: money(own.reduce((sum, { fee }) => sum + fee, 0n)),
+      payouts: [...payouts].map(([payoutId, sums]) => ({
+        id: payoutId,
+        amount: money(sums.reduce((sum, { amount, fee }) => sum + amount - fee, 0n)),
+        lastAt: Math.max(...sums.map(({ lastAt }) => lastAt ?? 0)),
+      })),
+    };
+  });
 }

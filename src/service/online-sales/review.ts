@@ -4,6 +4,7 @@ import { keyOfSale, type OnlineSale, type SaleKey } from '../../domain/online-sa
 import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { insertRequested } from './going-back.ts';
 import { issueSale } from './issuing.ts';
 import { requireSale, returned, settlePaid } from './settle.ts';
 import { pageOf } from './settings.ts';
@@ -21,10 +22,15 @@ export function* releaseSale(ctx: Context, key: SaleKey): Script<Decided> {
 }
 
 /** Sends the money of a reviewed sale back. @throws Fault `not-found`, `store-closed`. */
-export function* returnSale(ctx: Context, key: SaleKey): Script<Decided> {
+export function* returnSale(
+  ctx: Context,
+  key: SaleKey,
+  { actor, reason }: { readonly actor: string; readonly reason: string | null },
+): Script<Decided> {
   const { store, sale } = yield* requireSale(key);
   if (sale.state !== 'review') return { sale, isDecided: false };
-  const refunds = yield* listRefunds(keyOfSale(sale));
   const decided = returned(sale, { reason: 'staff', now: ctx.clock.now() });
+  const refund = yield* insertRequested(ctx, decided, { by: 'review', actor, reason, amount: sale.amount });
+  const refunds = [...(yield* listRefunds(key)), refund];
   return { sale: yield* settlePaid(ctx, { store, before: sale, sale: decided, refunds }), isDecided: true };
 }

@@ -2,13 +2,14 @@
 
 import type { CardDesign } from '../../domain/cards/design.ts';
 import type { DisputeState, ProviderKind } from '../../domain/online-sales/payment.ts';
-import type {
-  Delivery,
-  OnlineSale,
-  ReturnReason,
-  ReviewReason,
-  SaleKey,
-  SaleState,
+import {
+  saleStates,
+  type Delivery,
+  type OnlineSale,
+  type ReturnReason,
+  type ReviewReason,
+  type SaleKey,
+  type SaleState,
 } from '../../domain/online-sales/sale.ts';
 import { Secret } from '../../platform/secret.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
@@ -28,7 +29,19 @@ import {
   type RowOf,
 } from '../sql/columns.ts';
 import { forUpdate, forUpdateSkipLocked } from '../sql/fragments.ts';
-import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import {
+  all,
+  execute,
+  first,
+  joined,
+  one,
+  part,
+  sql,
+  toNumber,
+  ValueList,
+  type Part,
+  type Script,
+} from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 function flagOrNull<Field extends string>(field: Field): Column<bigint | null, Field, boolean | null> {
@@ -281,4 +294,118 @@ export function* hastenSale({ storeId, saleId }: SaleKey, at: number): Script<vo
   yield* execute(sql`
     update online_sales set next_at = ${at}, lease = null
     where store_id = ${storeId} and id = ${saleId} and (next_at is null or next_at > ${at})`);
+}
+
+/** Selects sales of a store. */
+export type StoredFilter = {
+  /** Null: any. */
+  readonly states: readonly SaleState[] | null;
+  /** The key of the address of the buyer or the recipient; null: any. */
+  readonly addressKey: string | null;
+  /** Null: any. */
+  readonly id: number | null;
+  /** Only sales that need staff: in review, disputed, or of which money is owed. */
+  readonly needsStaff: boolean;
+};
+
+/** Sales that need staff. */
+const needed = part`(o.state = 'review' or o.owed > 0 or o.dispute = 'warning' or o.dispute = 'open')`;
+
+/** A call site always uses the same number of values. */
+function statesOf(states: readonly SaleState[]): ValueList {
+  return new ValueList(saleStates.map((_, place) => states[place] ?? states[0] ?? ''));
+}
+
+/** The sales of a store before an id, the newest first. */
+export function* listStoredSales(
+  storeId: number,
+  { states, addressKey, id, needsStaff }: StoredFilter,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly StoredSale[]> {
+  const conditions: readonly Part[] = [
+    part`o.store_id = ${storeId} and o.id < ${before}`,
+    ...(states ? [part`o.state in (${statesOf(states)})`] : []),
+    ...(addressKey === null ? [] : [part`(o.buyer_key = ${addressKey} or o.recipient_key = ${addressKey})`]),
+    ...(id === null ? [] : [part`o.id = ${id}`]),
+    ...(needsStaff ? [needed] : []),
+  ];
+  const rows = yield* all(sql<SaleRow>`
+    select ${saleColumns} from online_sales o where ${joined(conditions, ' and ')}
+    order by o.id desc limit ${limit}`);
+  return rows.map(toSale);
+}
+
+export type StoredCounts = {
+  readonly byState: ReadonlyMap<SaleState, number>;
+  readonly disputed: number;
+  readonly owed: number;
+};
+
+/** Counts the sales that wait for staff, and those of each state. */
+export function* countStoredSales(storeId: number): Script<StoredCounts> {
+  const states = yield* all(sql<{ state: SaleState; sales: bigint }>`
+    select state, count(*) as sales from online_sales where store_id = ${storeId} group by state`);
+  const { disputed } = yield* one(sql<{ disputed: bigint }>`
+    select count(*) as disputed from online_sales
+    where store_id = ${storeId} and dispute is not null and (dispute = 'warning' or dispute = 'open')`);
+  const { owed } = yield* one(sql<{ owed: bigint }>`
+    select count(*) as owed from online_sales where store_id = ${storeId} and owed > 0`);
+  return {
+    byState: new Map(states.map(({ state, sales: number }) => [state, toNumber(number)])),
+    disputed: toNumber(disputed),
+    owed: toNumber(owed),
+  };
+}
+
+/** What was paid online since an instant (ms), in minor units, for the notice of limited networks (PSD2, article 37). */
+export function* sumPaidSales(storeId: number, from: number, to: number): Script<bigint> {
+  const { paid } = yield* one(sql<{ paid: bigint }>`
+    select cast(coalesce(sum(amount), 0) as bigint) as paid from online_sales
+    where store_id = ${storeId} and paid_at >= ${from} and paid_at < ${to}`);
+  return paid;
+}
+
+/** The sums of the sales that were paid in a period, by provider. */
+export type ProviderSum = {
+  readonly provider: ProviderKind;
+  readonly isTest: boolean;
+  readonly sales: number;
+  readonly paid: bigint;
+  readonly refunded: bigint;
+  readonly loss: bigint;
+};
+
+export function* sumSalesByProvider(
+  storeId: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): Script<readonly ProviderSum[]> {
+  type Row = {
+    provider: ProviderKind;
+    is_test: bigint;
+    sales: bigint;
+    paid: bigint;
+    refunded: bigint;
+    loss: bigint;
+  };
+  const rows = yield* all(sql<Row>`
+    select provider, is_test, count(*) as sales, cast(sum(amount) as bigint) as paid,
+      cast(sum(refunded) as bigint) as refunded, cast(sum(loss) as bigint) as loss
+    from online_sales where store_id = ${storeId} and paid_at >= ${from} and paid_at < ${to}
+    group by provider, is_test order by provider, is_test`);
+  return rows.map((row) => ({
+    provider: row.provider,
+    isTest: row.is_test === 1n,
+    sales: toNumber(row.sales),
+    paid: row.paid,
+    refunded: row.refunded,
+    loss: row.loss,
+  }));
+}
+
+/** The payments of sales without a card: they are in review, or on their way back. In minor units, by currency. */
+export function* sumWithoutCard(storeId: number): Script<bigint> {
+  const { held } = yield* one(sql<{ held: bigint }>`
+    select cast(coalesce(sum(amount - refunded - disputed), 0) as bigint) as held from online_sales
+    where store_id = ${storeId} and (state = 'review' or (state = 'returned' and owed > 0))`);
+  return held;
 }
