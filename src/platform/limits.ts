@@ -121,6 +121,9 @@ export const limits = Object.freeze({
   /** The periods of checks whether the list of versions is to be read, emails to owners wait, and the certificate ends soon. */
   versionsPeriodMs: 60_000,
   noticesPeriodMs: 30_000,
+  /** The periods of reading online sales at their providers, and of looking for a provider to compare. */
+  onlineSalesPeriodMs: 5_000,
+  paymentComparisonPeriodMs: 60_000,
   certificateNoticePeriodMs: 10 * 60_000,
   /** The period of reads of the gauges of the database. */
   examinationPeriodMs: 60_000,
@@ -132,6 +135,7 @@ export const distributedPeriods = Object.freeze({
   erasurePeriodMs: 10_000,
   batchPeriodMs: 10_000,
   logPeriodMs: 5_000,
+  onlineSalesPeriodMs: 10_000,
 });
 
 export type RateLimit = {

@@ -22,6 +22,7 @@ import { backupToolsOf } from './backups/tools.ts';
 import type { Backups } from './backups/backups.ts';
 import { pagesUrlOf, type EmailSetup } from './email.ts';
 import type { AccountantEmails } from './accountants.ts';
+import type { OnlineSales } from './online-sales.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
 import { walletToolsOf } from './wallets.ts';
@@ -37,6 +38,7 @@ type ConsoleParts = {
   readonly notices: OwnerNotices;
   readonly google: Google;
   readonly accountants: AccountantEmails;
+  readonly onlineSales: OnlineSales | null;
 } & Pick<
   Parameters<typeof addConsole>[1],
   | 'onCommit'
@@ -62,6 +64,7 @@ export function consoleServicesOf(
     notices,
     google,
     accountants,
+    onlineSales,
     ...parts
   }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
@@ -103,7 +106,7 @@ export function consoleServicesOf(
     },
     pagesUrl,
     wallets: walletToolsOf(config, { ctx, storage }, google),
-    onlineSales: null,
+    onlineSales,
     brandOf,
     lookups: {
       perHour: lookupFailuresPerHour,

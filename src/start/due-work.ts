@@ -10,6 +10,7 @@ import { createReminders } from '../jobs/reminders.ts';
 import { closeDays } from '../service/books/closing.ts';
 import { findSandbox } from '../storage/sandbox.ts';
 import type { AccountantEmails } from './accountants.ts';
+import type { OnlineSales } from './online-sales.ts';
 
 /** The work that was done. */
 export type DueCounts = {
@@ -29,6 +30,8 @@ type Options = {
   /** Adds the entries that the log does not have. */
   readonly append: () => Promise<void>;
   readonly accountants: Pick<AccountantEmails, 'run'>;
+  /** Null: the service has no pages, or does not know its own URL. */
+  readonly onlineSales: Pick<OnlineSales, 'run' | 'compare'> | null;
 };
 
 export class DueWork {
@@ -48,7 +51,7 @@ export class DueWork {
   tasks(): readonly { readonly task: () => Promise<void>; readonly periodMs: number }[] {
     const tools = this.#tools;
     const { limits } = tools;
-    const tasks: readonly (readonly [task: () => Promise<unknown>, periodMs: number])[] = [
+    const tasks: (readonly [task: () => Promise<unknown>, periodMs: number])[] = [
       [() => eraseOutdated(tools), limits.upkeepPeriodMs],
       [() => eraseOld(tools), limits.retentionPeriodMs],
       [() => closeDueHolds(tools), limits.holdExpiryPeriodMs],
@@ -57,6 +60,12 @@ export class DueWork {
       [this.#remind, limits.reminderPeriodMs],
       [this.#options.accountants.run, limits.noticesPeriodMs],
     ];
+    const { onlineSales } = this.#options;
+    if (onlineSales)
+      tasks.push(
+        [onlineSales.run, limits.onlineSalesPeriodMs],
+        [onlineSales.compare, limits.paymentComparisonPeriodMs],
+      );
     return tasks.map(([task, periodMs]) => ({ task: () => this.#unlessPaused(task), periodMs }));
   }
 
@@ -78,6 +87,9 @@ export class DueWork {
     const holdsExpired = await closeDueHolds(tools);
     const { expired, expiringSoon } = await recordExpiries(tools);
     await this.#remind();
+    // Before the queues: the emails of the cards that it makes are sent with the others.
+    await this.#options.onlineSales?.run();
+    await this.#options.onlineSales?.compare();
     await send();
     const daysClosed = await closeDays(tools, tools.limits.closingRowsMax);
     const monthsSent = await this.#options.accountants.run();

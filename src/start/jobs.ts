@@ -5,6 +5,7 @@ import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
 import type { BackupRuns } from './backups/backups.ts';
 import type { AccountantEmails } from './accountants.ts';
+import type { OnlineSales } from './online-sales.ts';
 import type { OwnerNotices } from './owner-notices.ts';
 import type { VersionRuns } from './versions.ts';
 import type { Database } from './database.ts';
@@ -66,11 +67,13 @@ type Options = {
   readonly versions: Pick<VersionRuns, 'runIfDue'>;
   readonly notices: Pick<OwnerNotices, 'sendDue' | 'noticeCertificate'>;
   readonly accountants: Pick<AccountantEmails, 'run'>;
+  /** Null: the service has no pages, or does not know its own URL. */
+  readonly onlineSales: Pick<OnlineSales, 'run' | 'compare'> | null;
   readonly logger: FastifyBaseLogger;
 };
 
 export function startBackground(options: Options): Background {
-  const { limits, retention, guard, logger, backups, versions, notices, accountants } = options;
+  const { limits, retention, guard, logger, backups, versions, notices, accountants, onlineSales } = options;
   const { ctx } = options.database;
   let isStopping = false;
   const storage = stoppable(options.database.storage, () => isStopping);
@@ -78,7 +81,8 @@ export function startBackground(options: Options): Background {
   const tools = { ctx, storage, limits, retention };
   const append = retryLater(() => appendEntries(database), limits.logRetryMs);
   const { canSend } = options.email;
-  const due = new DueWork(tools, { canSend, trustedUntil: options.trustedUntil, append, accountants });
+  const { trustedUntil } = options;
+  const due = new DueWork(tools, { canSend, trustedUntil, append, accountants, onlineSales });
   const last = lastWrites(options);
 
   const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>

@@ -32,6 +32,8 @@ import { backupRuns, type Backups } from './backups/backups.ts';
 import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
 import { accountantEmails } from './accountants.ts';
+import { onlineSales } from './online-sales.ts';
+import { openPaymentProviders } from '../delivery/payments/payments.ts';
 import { pagesUrlOf, sendNotice, setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
@@ -159,6 +161,12 @@ function partsOf(base: Base) {
   const mayUseLoopback = loopbackRule({ isDevelopment, isPublicUrlLocal: isForThisMachine }, storage);
   const turns = createTurns(limits.waitingListsMax);
   const email = setUpEmail(config, { database, logger, network: emailNetwork });
+  const pagesUrl = pagesUrlOf(config);
+  const payments = openPaymentProviders({
+    network: emailNetwork,
+    now: () => ctx.wallClock.now(),
+    sandbox: config.isSandbox || isDevelopment ? { ctx, storage, basePath: config.basePath } : null,
+  });
   return {
     mayUseLoopback,
     // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
@@ -175,6 +183,11 @@ function partsOf(base: Base) {
       logger,
     }),
     accountants: accountantEmails({ database, email, pagesUrl: pagesUrlOf(config), logger }),
+    payments,
+    onlineSales:
+      pagesUrl === null
+        ? null
+        : onlineSales({ database, providers: payments, pagesUrl, isPublic: !isForThisMachine, logger }),
     shared: {
       email,
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
@@ -280,6 +293,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     notices: parts.notices,
     google: parts.google,
     accountants: parts.accountants,
+    onlineSales: parts.onlineSales,
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
@@ -316,12 +330,24 @@ type Workers = {
   readonly stopDeliveries: () => Promise<unknown>;
   /** Its connections close last, because requests use them as well. */
   readonly google: Google;
+  readonly payments: Disposable;
 };
 
 /** Starts the jobs, and the workers that send emails and webhooks. */
 function startWorkers(
   base: Base,
-  { shared, backups, versions, notices, accountants, google, mayUseLoopback, trustedUntil }: Parts,
+  {
+    shared,
+    backups,
+    versions,
+    notices,
+    accountants,
+    onlineSales: sales,
+    payments,
+    google,
+    mayUseLoopback,
+    trustedUntil,
+  }: Parts,
 ): Workers {
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
@@ -332,6 +358,7 @@ function startWorkers(
     versions,
     notices,
     accountants,
+    onlineSales: sales,
     trustedUntil,
     database,
     limits: { ...config.limits, ...(database.storage.isDistributed && distributedPeriods) },
@@ -380,6 +407,7 @@ function startWorkers(
   return {
     background,
     google,
+    payments,
     // The clock stops before the queues, which it waits for.
     stopDeliveries: async () => {
       const stopped = clock?.stop();
@@ -408,6 +436,7 @@ async function stop(
   clearInterval(idle);
   await Promise.all([workers.background.stop(), delivered]);
   workers.google[Symbol.dispose]();
+  workers.payments[Symbol.dispose]();
   await database[Symbol.asyncDispose]();
   log.logger.info('stopped');
   await log.flush();

@@ -121,15 +121,16 @@ export function* hasClaims(now: number): Script<boolean> {
   const found = yield* all(sql`
     select 1 as found from email_deliveries where lease is not null and next_at > ${now}
     union all select 1 from webhook_deliveries where lease is not null and next_at > ${now}
-    union all select 1 from accountant_emails where lease is not null and next_at > ${now} limit 1`);
+    union all select 1 from accountant_emails where lease is not null and next_at > ${now}
+    union all select 1 from online_sales where lease is not null and next_at > ${now} limit 1`);
   return found.length === 1;
 }
 
 type Due = { readonly at: bigint | null };
 
 /**
- * The first instant (ms) after one at which a hold expires, an email is sent, or a delivery to a webhook is tried;
- * infinity: there is none.
+ * The first instant (ms) after one at which a hold expires, an email is sent, a delivery to a webhook is tried, or the review
+ * of a sale ends; infinity: there is none.
  */
 export function* findNextDue(after: number): Script<number> {
   const rows = yield* all(
@@ -137,7 +138,8 @@ export function* findNextDue(after: number): Script<number> {
       select min(expires_at) as at from holds where status = 'open' and expires_at > ${after}
       union all select min(next_at) from email_deliveries where next_at > ${after}
       union all select min(next_at) from webhook_deliveries where next_at > ${after}
-      union all select min(next_at) from accountant_emails where next_at > ${after}`,
+      union all select min(next_at) from accountant_emails where next_at > ${after}
+      union all select min(review_until) from online_sales where state = 'review' and review_until > ${after}`,
   );
   return Math.min(...rows.map(({ at }) => (at === null ? Number.POSITIVE_INFINITY : toNumber(at))));
 }
