@@ -7,12 +7,8 @@ import { keyOfSale } from '../../domain/online-sales/sale.ts';
 import { dayText } from '../kit/format.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { markup } from '../../platform/markup.ts';
-import {
-  buyerActor,
-  changeDelivery,
-  sendOrderAgain,
-  withdrawalEndOf,
-} from '../../service/online-sales/order.ts';
+import { changeDelivery, sendOrderAgain, withdrawalEndOf } from '../../service/online-sales/order.ts';
+import { saleActor } from '../../service/online-sales/issuing.ts';
 import { requestRefund } from '../../service/online-sales/refund.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, OpenRoute } from '../kit/route.ts';
@@ -132,7 +128,7 @@ const withdraw: Act = async (services, request, opened) => {
   return await attempted(request, opened, {
     done: 'withdrawn',
     async change() {
-      await storage.write(() => requestRefund(ctx, { ...key, reason: null, by: 'buyer', actor: buyerActor }));
+      await storage.write(() => requestRefund(ctx, { ...key, reason: null, by: 'buyer', actor: saleActor }));
       await onlineSales?.sendRefunds(key);
     },
   });

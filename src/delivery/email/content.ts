@@ -10,6 +10,7 @@ import { dayOf } from '../../domain/day.ts';
 import { buyerOf, type EmailDelivery } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
+import { taxIn } from '../../domain/money/vat.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -42,7 +43,24 @@ export type GiftCardContent = {
   readonly cardPage: string | null;
   /** Null: the store has set no wallet up. */
   readonly wallets: WalletLink | null;
+  /** Whether a visitor of the buy page has entered the recipient's address, who is told so. */
+  readonly isFromBuyer: boolean;
 };
+
+/** An order on the buy page, as its receipt names it. */
+export type ReceiptOrder = {
+  /** As people read it. */
+  readonly number: string;
+  /** The page of the order; null: the service does not know its own address. */
+  readonly url: string | null;
+  /** As people read it; null: unknown. */
+  readonly method: string | null;
+  /** Whether the card is for the buyer, who can see it on the page of the order. */
+  readonly isForBuyer: boolean;
+};
+
+/** The tax of a single-purpose card, which its price contains. */
+export type ReceiptTax = { readonly rate: string; readonly amount: Money };
 
 /** To the buyer: the purchase. */
 export type ReceiptContent = {
@@ -61,6 +79,10 @@ export type ReceiptContent = {
   readonly sendOn: string | null;
   readonly expiresOn: string | null;
   readonly orderId: number | null;
+  /** Null: the card was not bought on the buy page. */
+  readonly order: ReceiptOrder | null;
+  /** Null: no tax is due for a multi-purpose card before it is spent, or the card was not bought on the buy page. */
+  readonly tax: ReceiptTax | null;
 };
 
 /** To the holder: money was added to the card. */
@@ -147,13 +169,20 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly toppedUp?: Transfer | undefined;
   /** The location of the sale that the email is the receipt of; absent: none. */
   readonly place?: Pick<Location, 'name' | 'timeZone'> | undefined;
+  /** Absent: the card was not bought on the buy page. */
+  readonly order?: ReceiptOrder | undefined;
 };
+
+function taxOf({ vat, initialValue: { minor, currency } }: Card): ReceiptTax | null {
+  if (vat?.kind !== 'single_purpose') return null;
+  return { rate: vat.rate, amount: { minor: taxIn(minor, vat.rate), currency } };
+}
 
 /** The content of an email about a card. @throws Error if the card lacks data that the kind needs. */
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone: zone, pageUrl, cardPage, wallets, code, cardSentAt, toppedUp, place }: ContentOptions,
+  { timeZone: zone, pageUrl, cardPage, wallets, code, cardSentAt, toppedUp, place, order }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   const timeZone = place?.timeZone ?? zone;
@@ -173,6 +202,7 @@ export function contentOf(
         pageUrl,
         cardPage,
         wallets,
+        isFromBuyer: order?.isForBuyer === false,
       };
     case 'receipt': {
       const issuedOn = dayOf(card.createdAt, timeZone);
@@ -186,6 +216,8 @@ export function contentOf(
         orderId: card.orderId,
         recipient,
         message,
+        order: order ?? null,
+        tax: order ? taxOf(card) : null,
       };
       return { kind, ...named, ...sale, senderName, amount: initialValue };
     }

@@ -79,11 +79,21 @@ function sampleContent(
     case 'gift_card': {
       const code = new Secret(sample.code);
       const shown = { senderName, recipientName, amount: value, design: null, message, expiresOn, pageUrl };
-      return { kind, code, ...shown, cardPage: null, wallets: wallets ?? null };
+      return { kind, code, ...shown, cardPage: null, wallets: wallets ?? null, isFromBuyer: false };
     }
     case 'receipt': {
-      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };
-      return { kind, ...named, ...order, amount: value, senderName, recipient, message };
+      const sold = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };
+      return {
+        kind,
+        ...named,
+        ...sold,
+        order: null,
+        tax: null,
+        amount: value,
+        senderName,
+        recipient,
+        message,
+      };
     }
     case 'top_up': {
       const added = { amount: value, balance: sampleAmount(currency, 65n), addedOn: '2026-01-15' };

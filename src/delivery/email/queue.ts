@@ -34,12 +34,14 @@ import {
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
 import { listWallets } from '../../storage/wallets/wallet.ts';
+import { findSaleOfCard } from '../../storage/online-sales/sale.ts';
 import { findEmailPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { mayClaim } from '../../storage/sandbox.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
+import { isOfOrder, orderedEmail } from './ordered.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
 import type { ClaimedJobs, ClaimRoom, Queue, Sent, SentJob } from '../worker.ts';
@@ -220,7 +222,7 @@ function* load(
 ): Script<Loaded | EmailSettlement | 'held' | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const transferId = toppedUpBy(claimed);
-  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server, wallets] =
+  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server, wallets, sale] =
     yield* parallel(
       hasEmail(claimed),
       findCard(storeId, cardId),
@@ -232,6 +234,7 @@ function* load(
       transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
       destinations.findServer(storeId),
       listWallets(storeId),
+      isOfOrder(claimed) ? findSaleOfCard(storeId, cardId) : resolved(undefined),
     );
   const transport = destinations.transportOf(storeId, server);
   if (!isOurs || !card || !record || !transport) return undefined;
@@ -246,6 +249,7 @@ function* load(
   const cardPage = yield* pageOf(store, pagesUrl);
   const ownPage = cardPage === null || code === null ? cardPage : cardLink(cardPage, code);
   const place = yield* findEmailPlace(claimed, toppedUp);
+  const ordered = sale && (yield* orderedEmail(ctx, store, { sale, settings, pagesUrl }));
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
     place,
@@ -259,8 +263,10 @@ function* load(
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
     toppedUp,
+    order: ordered?.order,
   });
-  const sender = senderOf({ store, settings, texts, logo, place }, transport.from);
+  const shown = ordered?.settings ?? settings;
+  const sender = senderOf({ store, settings: shown, texts, logo, place }, transport.from);
   return { content, sender, domain: store.domain, transport, isOwn: server !== undefined };
 }
 

@@ -60,7 +60,8 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
   const { locale } = language;
   const texts = sender.texts[content.kind] ?? {};
   const wording = wordingOf(content, { texts, store, translate, locale });
-  const blocks = blocksOf(content, wording, { translate, locale, designOfStore: sender.design });
+  const contact = isolate(cleanLine(sender.replyTo ?? sender.address), 'ltr');
+  const blocks = blocksOf(content, wording, { translate, locale, designOfStore: sender.design, contact });
   const unsubscribeUrl = 'unsubscribeUrl' in content ? content.unsubscribeUrl : null;
   for (const block of blocks) if (block.block === 'button') assertLink(block.url);
   if (unsubscribeUrl !== null) assertLink(unsubscribeUrl);

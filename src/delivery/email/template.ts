@@ -14,9 +14,18 @@ import type {
   ExpiryReminderContent,
   GiftCardContent,
   ReceiptContent,
+  ReceiptTax,
   TopUpContent,
 } from './content.ts';
-import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
+import {
+  formatAmount,
+  formatCode,
+  formatDay,
+  isolate,
+  plainOf,
+  type Isolated,
+  type Translate,
+} from './translate.ts';
 import { nameOf, type Wording } from './wording.ts';
 
 /** Texts can contain isolated values. Those of paragraphs and of the last lines can contain newlines. */
@@ -59,6 +68,10 @@ export type Block =
 
 export type Fact = { readonly label: string; readonly value: Isolated };
 
+function note(text: string): Block {
+  return { block: 'note', text };
+}
+
 function paragraph(text: string): Block {
   return { block: 'paragraph', text };
 }
@@ -82,6 +95,8 @@ type Options = {
   readonly locale: string;
   /** The design of cards without one of their own. */
   readonly designOfStore: CardDesign;
+  /** The address that people write to. */
+  readonly contact: Isolated;
 };
 
 /** The blocks of a content and its first lines, in the language of `translate` and the formats of `locale`. */
@@ -107,8 +122,8 @@ function detailsOf(
 
 /** The message comes first, and then the card: it is a present before it is money. */
 function giftCard(
-  { code, senderName, message, expiresOn, pageUrl, wallets, amount, design }: GiftCardContent,
-  { intro, translate, locale, designOfStore }: Options & { readonly intro: readonly Block[] },
+  { code, senderName, message, expiresOn, pageUrl, wallets, amount, design, isFromBuyer }: GiftCardContent,
+  { intro, translate, locale, designOfStore, contact }: Options & { readonly intro: readonly Block[] },
 ): readonly Block[] {
   const shown = designOf(design, designOfStore);
   return [
@@ -133,6 +148,7 @@ function giftCard(
     },
     ...(wallets?.kinds ?? []).flatMap((kind) => button(translate(addTexts[kind]), wallets?.url ?? null)),
     { block: 'note', text: translate('codeIsMoney') },
+    ...(isFromBuyer ? [note(translate('addressNote', { address: contact }))] : []),
   ];
 }
 
@@ -147,6 +163,7 @@ function giftMessage(text: string | null, sender: Isolated | null, translate: Tr
 function receipt(content: ReceiptContent, translate: Translate, locale: string): readonly Block[] {
   const { lastCharacters, recipientName, recipient, message, issuedOn, place, sendOn, expiresOn, orderId } =
     content;
+  const { order, tax } = content;
   const day = (value: string): Isolated => formatDay(value, locale);
   return [
     {
@@ -162,15 +179,25 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
       block: 'facts',
       facts: [
         { label: translate('issuedLabel'), value: placed(day(issuedOn), place) },
-        ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
+        ...fact(translate('orderLabel'), order?.number ?? orderId, (id) => isolate(String(id), 'ltr')),
+        ...fact(translate('paidLabel'), order?.method ?? null, (method) => isolate(cleanLine(method))),
+        ...fact(translate('vatLabel'), tax, (included) => taxText(included, locale)),
         ...fact(translate('recipientLabel'), recipientOf(recipientName, recipient), (value) => value),
         ...fact(translate('sendOnLabel'), sendOn, day),
         ...fact(translate('expiryLabel'), expiresOn, day),
       ],
     },
     ...messageBlock(message, translate),
-    { block: 'note', text: translate('receiptNoCode') },
+    ...button(translate('viewOrder'), order?.url ?? null),
+    ...(order?.isForBuyer === true ? [] : [note(translate('receiptNoCode'))]),
+    ...(order ? [note(translate('withdrawalNote'))] : []),
   ];
+}
+
+/** The rate and the tax, such as `19%: €7.98`. */
+function taxText({ rate, amount }: ReceiptTax, locale: string): Isolated {
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 3 });
+  return isolate(`${percent.format(Number(rate) / 100)}: ${plainOf(formatAmount(amount, locale))}`);
 }
 
 /** A day, with the location if there is one. */

@@ -15,10 +15,10 @@ import { listEmailsBefore } from '../../storage/emails/email.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { sendGiftCard } from '../emails/email.ts';
 import { loadCard } from '../money/money.ts';
+import { lockSale, updateSale } from '../../storage/online-sales/sale.ts';
 import { findSaleWithRefunds } from './list.ts';
-
-/** The actor of changes that the buyer makes on the page of the order. */
-export const buyerActor = 'online_sale';
+import { saleActor } from './issuing.ts';
+import { withdrawalDays } from './refund.ts';
 
 /** The card of an order, with the email that has its code. */
 export type OrderedCard = {
@@ -55,9 +55,6 @@ export function* readOrder(ctx: Context, sale: Pick<OnlineSale, 'storeId' | 'id'
   const email = emails.find(({ kind, state }) => kind === 'gift_card' && state !== 'cancelled') ?? null;
   return { ...found, ordered: { card, email, openedAt: viewedAt } };
 }
-
-/** The days of the right of withdrawal (Directive 2011/83/EU, Article 9). */
-const withdrawalDays = 14;
 
 /** The last day on which a buyer can withdraw. */
 export function withdrawalEndOf(
@@ -104,12 +101,16 @@ export function* changeDelivery(
   request: { readonly facts: OrderFacts; readonly change: DeliveryChange; readonly canSend: boolean },
 ): Script<EmailDelivery> {
   const { change, canSend } = request;
+  // The sale first, and then the card, as everywhere.
+  const sale = yield* lockSale(keyOfSale(request.facts.sale));
   const facts = yield* readOrder(ctx, request.facts.sale);
   if (!isChangeable(facts, ctx.clock.now()) || facts.sale.cardId === null)
     throw new Fault('precondition-failed');
   const sendAt = change.sendOn === null ? null : sendingInstantOf(change.sendOn, store.timeZone);
-  const command = { store, cardId: facts.sale.cardId, actor: buyerActor, versions: null, canSend };
+  const command = { store, cardId: facts.sale.cardId, actor: saleActor, versions: null, canSend };
   const sent = yield* sendGiftCard(ctx, { ...command, address: change.address, sendAt });
+  const { address: recipientAddress, key: recipientKey } = change.address;
+  if (sale) yield* updateSale({ ...sale, recipientAddress, recipientKey });
   return sent.delivery;
 }
 
@@ -121,6 +122,6 @@ export function* sendOrderAgain(
 ): Script<void> {
   const address = parseEmail(ordered?.email?.address);
   if (!ordered || !address.ok || sale.delivery !== 'email') throw new Fault('precondition-failed');
-  const command = { store, cardId: ordered.card.id, actor: buyerActor, versions: null, canSend };
+  const command = { store, cardId: ordered.card.id, actor: saleActor, versions: null, canSend };
   yield* sendGiftCard(ctx, { ...command, address: address.value });
 }

@@ -74,6 +74,7 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
         pageUrl,
         cardPage: null,
         wallets: null,
+        isFromBuyer: false,
       };
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: 'Market Street', orderId: 1017 };
@@ -87,6 +88,8 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
         message,
         ...order,
         expiresOn,
+        order: null,
+        tax: null,
       };
     }
     case 'top_up': {
