@@ -24,12 +24,12 @@ export const exportCustomer = stream({
   tag: 'Customers',
   summary: 'Export a customer',
   description:
-    'Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.',
+    'Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, the online sales, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.',
   query: {},
   response: {
-    description: 'The document, with the members `customer`, `gift_cards` and `events`.',
+    description: 'The document, with the members `customer`, `gift_cards`, `online_sales` and `events`.',
     type: 'application/json',
-    example: JSON.stringify({ customer: examples.customer, gift_cards: [], events: [] }),
+    example: JSON.stringify({ customer: examples.customer, gift_cards: [], online_sales: [], events: [] }),
   },
   errors: ['not-found'],
   async open({ ctx, storage, caller, request }, _query, { customer_id: customerId }) {

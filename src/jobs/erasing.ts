@@ -13,6 +13,8 @@ import {
   outdatedCodes,
   outdatedRecords,
   outdatedStockCodes,
+  outdatedTraces,
+  outdatedUnpaidSales,
   type Outdated,
 } from '../service/retention.ts';
 import { firstEmailOf, hasEmails, type EmailPlace } from '../storage/emails/retention.ts';
@@ -23,12 +25,14 @@ import { listWebhookPlaces, type WebhookPlace } from '../storage/events/webhook.
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 
-/** Erases stored responses, lookup budgets, codes of batches and stocks, and deliveries of webhooks. */
+/** Erases stored responses, lookup budgets, codes of batches and stocks, data of online sales, and deliveries of webhooks. */
 export async function eraseOutdated({ ctx, storage, limits, retention }: JobTools): Promise<void> {
   await eraseAll(storage, outdatedRecords(ctx, retention), limits.upkeepRowsMax);
   await eraseAll(storage, outdatedBudgets(ctx, retention), limits.upkeepRowsMax);
   await eraseAll(storage, outdatedCodes(ctx), limits.batchesErasedMax);
   await eraseAll(storage, outdatedStockCodes(ctx), limits.batchesErasedMax);
+  await eraseAll(storage, outdatedUnpaidSales(ctx), limits.upkeepRowsMax);
+  await eraseAll(storage, outdatedTraces(ctx), limits.upkeepRowsMax);
   const page = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
     const after: WebhookPlace = place;

@@ -20,6 +20,13 @@ import {
   recordErasedVersion,
 } from '../storage/events/retention.ts';
 import { eraseIdempotencyRecords, listOldRecords, type RecordKey } from '../storage/stores/idempotency.ts';
+import {
+  eraseTraces,
+  eraseUnpaidSales,
+  listTracedSales,
+  listUnpaidSales,
+} from '../storage/online-sales/erasure.ts';
+import { codeShownDays, unpaidKeptDays } from '../domain/online-sales/sale.ts';
 import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
 import { parallel, type Script } from '../storage/sql/sql.ts';
 import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff/retention.ts';
@@ -81,6 +88,21 @@ export function outdatedStockCodes(ctx: Context): Outdated<StockKey> {
       return erased;
     },
   };
+}
+
+/** The texts and addresses of online sales that were not paid. */
+export function outdatedUnpaidSales(ctx: Context): ReturnType<typeof outdatedTraces> {
+  const before = ctx.clock.retainFrom(unpaidKeptDays * dayMs);
+  return {
+    find: (limit) => listUnpaidSales(before, limit),
+    erase: (rows) => eraseUnpaidSales(rows, ctx.clock.now()),
+  };
+}
+
+/** Codes of online sales that their buyers can no longer see, and the digests for the limits of a day. */
+export function outdatedTraces(ctx: Context): Outdated<{ readonly storeId: number; readonly id: number }> {
+  const before = ctx.clock.retainFrom(codeShownDays * dayMs);
+  return { find: (limit) => listTracedSales(before, limit), erase: eraseTraces };
 }
 
 /**

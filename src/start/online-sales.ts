@@ -28,11 +28,13 @@ import {
   recordComparison,
   recordProviderHealth,
   type ProviderPlace,
+  type StoreProvider,
 } from '../storage/online-sales/provider.ts';
 import {
   claimDueSales,
   deferSale,
   findStoredSale,
+  listPaidSales,
   listSalesOf,
   listStoresWithDueSales,
   type StoredSale,
@@ -63,6 +65,9 @@ const claimMs = 5 * 60_000;
 const claimedMax = 10;
 const storesMax = 20;
 const comparedMax = 100;
+/** Payments can be disputed for about this time. */
+const disputableMs = 120 * dayMs;
+const readMax = 100;
 /** Pages of movements of one comparison. The next one continues where it has ended. */
 const movementPagesMax = 200;
 
@@ -199,6 +204,18 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
     return claimed.length;
   };
 
+  /** After a restore, reads the sales again that can be disputed: not every warning is a movement. */
+  const readCopied = async (opened: Opened, { copiedAt }: StoreProvider): Promise<boolean> => {
+    if (copiedAt === null) return true;
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const page = { since: copiedAt - disputableMs, after, limit: readMax };
+      const sales: readonly StoredSale[] = await storage.read(() => listPaidSales(opened.place, page));
+      for (const sale of sales) if (!(await readAndSettle(opened, sale))) return false;
+      after = sales.length === readMax ? sales.at(-1)?.id : undefined;
+    }
+    return true;
+  };
+
   const comparePlace = async (place: ProviderPlace): Promise<void> => {
     const until = ctx.clock.now();
     const found = await storage.read(() => findCredential(ctx, place));
@@ -220,6 +237,7 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
       }
       cursor = outcome.value.next;
       if (cursor === null) {
+        if (!(await readCopied(opened, found.provider))) return;
         await storage.write(() => recordComparison(place, until));
         return;
       }

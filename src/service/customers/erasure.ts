@@ -49,6 +49,7 @@ import {
   type WalkedTable,
 } from '../../storage/customers/erasure-walk.ts';
 import { recordEvent } from '../../storage/events/event.ts';
+import { erasePersonOfSales } from '../../storage/online-sales/erasure.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { forgetAddress } from '../staff/failed-sign-in.ts';
 
@@ -386,13 +387,15 @@ function eraseChanges(erasure: Erasure, { key }: Person): Script<Erasure> {
   });
 }
 
-/** Deletes the list of cards and failed attempts to sign in, and then the address. */
+/** Deletes the list of cards, failed attempts to sign in, and the person in online sales, and then the address. */
 function* complete(ctx: Context, erasure: Erasure, address: Person): Script<Erasure> {
   const { storeId, customerId } = erasure;
   if ((yield* lockCardsOf(erasure, 1)).length > 0)
     return { ...erasure, step: 'cards', position: 0, positionEnd: 0 };
   if ((yield* forgetErasedCards(erasure, batchRows.texts)) === batchRows.texts) return erasure;
   if (yield* forgetAddress(ctx, storeId, { address, limit: batchRows.texts })) return erasure;
+  const ofSales = { key: address.key, now: ctx.clock.now(), limit: batchRows.texts };
+  if ((yield* erasePersonOfSales(storeId, ofSales)) === batchRows.texts) return erasure;
   yield* recordEvent(ctx, customerErasedEvent(ctx.keys.publicIds, storeId, customerId));
   return { ...nextStep(erasure), address: null, completedAt: ctx.clock.now() };
 }

@@ -9,6 +9,10 @@ import { eventJson } from '../../domain/events/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../domain/record.ts';
 import { mentions } from '../../domain/customers/redaction.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { formatMoney } from '../../domain/money/money.ts';
+import type { PublicIds } from '../../platform/public-id.ts';
+import { listSalesOfPerson } from '../../storage/online-sales/erasure.ts';
+import type { StoredSale } from '../../storage/online-sales/sale.ts';
 import { findCardView } from '../../storage/cards/view.ts';
 import { findCard } from '../../storage/cards/card.ts';
 import { firstCard, listCardsOf, listEventsIn, type CardListPlace } from '../../storage/customers/export.ts';
@@ -20,7 +24,7 @@ import { listTransfersBefore } from '../../storage/money/transfer.ts';
 import { showCustomer } from './customer.ts';
 
 /** Rows of one read. */
-const pageRows = { cards: 500, history: 250, events: 500 } as const;
+const pageRows = { cards: 500, history: 250, events: 500, sales: 250 } as const;
 
 type Source = { readonly ctx: Context; readonly storage: Storage; readonly store: Store };
 
@@ -47,6 +51,8 @@ export async function* customerExport(source: Source, customerId: number): Async
       separator = ',';
     }
   }
+  yield '],"online_sales":[';
+  yield* saleParts(source, key);
   yield '],"events":[';
   separator = '';
   const upTo = await storage.read(() => findLastId('events', store.id));
@@ -76,6 +82,52 @@ async function* cardIdsOf(
     for (const { id } of places) yield id;
     after = places.length === pageRows.cards ? places.at(-1) : undefined;
   }
+}
+
+/** The online sales of which the person is the buyer or the recipient, each with what the person may know of it. */
+async function* saleParts({ ctx, storage, store }: Source, key: string): AsyncGenerator<string> {
+  let separator = '';
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: { readonly key: string; readonly after: number; readonly limit: number } = {
+      key,
+      after,
+      limit: pageRows.sales,
+    };
+    const sales: readonly StoredSale[] = await storage.read(() => listSalesOfPerson(store.id, page));
+    for (const sale of sales) {
+      yield `${separator}${JSON.stringify(saleRecordOf(ctx.keys.publicIds, sale, key))}`;
+      separator = ',';
+    }
+    after = sales.length === pageRows.sales ? sales.at(-1)?.id : undefined;
+  }
+}
+
+function saleRecordOf(publicIds: PublicIds, sale: StoredSale, key: string): object {
+  const isBuyer = sale.buyerKey === key;
+  return {
+    id: publicIds.of(sale.id),
+    state: sale.state,
+    amount: formatMoney(sale.amount),
+    currency: sale.amount.currency.code,
+    design: sale.design,
+    ...(isBuyer && {
+      buyer_name: sale.buyerName,
+      buyer_email: sale.buyerAddress,
+      language: sale.language,
+      provider: sale.provider,
+      payment_method: sale.method,
+      card_country: sale.cardCountry,
+      refunded: formatMoney(sale.refunded),
+    }),
+    recipient_name: sale.recipientName,
+    recipient_email: sale.recipientAddress,
+    sender_name: sale.senderName,
+    message: sale.message,
+    send_on: sale.sendOn,
+    gift_card_id: sale.cardId === null ? null : publicIds.of(sale.cardId),
+    created_at: formatInstantOrNull(sale.createdAt),
+    paid_at: formatInstantOrNull(sale.paidAt),
+  };
 }
 
 /** A card's record with its transactions, its holds, and the emails to the address. */

@@ -1,21 +1,23 @@
 /** Decisions about paid sales that staff review before their cards are made. */
 
+import { Fault } from '../../domain/fault.ts';
 import { keyOfSale, type OnlineSale, type SaleKey } from '../../domain/online-sales/sale.ts';
 import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { insertRequested } from './going-back.ts';
-import { issueSale } from './issuing.ts';
+import { isIssuable, issueSale } from './issuing.ts';
 import { requireSale, returned, settlePaid } from './settle.ts';
 import { pageOf } from './settings.ts';
 
 /** A sale after a decision, and whether this decision was made: a sale that is not in review does not change. */
 export type Decided = { readonly sale: OnlineSale; readonly isDecided: boolean };
 
-/** Makes the card of a reviewed sale. @throws Fault `not-found`, `store-closed`. */
+/** Makes the card of a reviewed sale. @throws Fault `not-found`, `store-closed`; `no-address` if its buyer was erased. */
 export function* releaseSale(ctx: Context, key: SaleKey): Script<Decided> {
   const { store, sale } = yield* requireSale(key);
   if (sale.state !== 'review') return { sale, isDecided: false };
+  if (!isIssuable(sale)) throw new Fault('no-address');
   const issued = yield* issueSale(ctx, { store, page: yield* pageOf(store), sale });
   const refunds = yield* listRefunds(keyOfSale(sale));
   return { sale: yield* settlePaid(ctx, { store, before: sale, sale: issued, refunds }), isDecided: true };

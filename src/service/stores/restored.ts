@@ -23,6 +23,7 @@ import {
   dropWaitingAccountantEmails,
 } from '../../storage/emails/accountant.ts';
 import { dropOwnerNotices } from '../../storage/emails/owner-notice.ts';
+import { markCopiedProviders } from '../../storage/online-sales/provider.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { removeSetupStep, saveSetupStep } from '../../storage/stores/setup-step.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';
@@ -43,6 +44,7 @@ export function* markRestored(ctx: Context, madeAt: number): Script<void> {
     yield* holdCopiedEmails(storeId, now);
     yield* dropOwnerNotices(storeId);
     yield* holdCopiedDeliveries(storeId);
+    yield* markCopiedProviders(storeId, madeAt);
     const details = { day: dayOf(madeAt, store.timeZone) };
     yield* recordAction(ctx, null, { storeId, action: 'database-restored', subjectId: null, details });
   }

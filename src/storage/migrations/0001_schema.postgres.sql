@@ -1280,7 +1280,8 @@ create index online_sales_by_state on online_sales (store_id, state, id);
 create index online_sales_owed on online_sales (store_id, id) where owed > 0;
 create index online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 create index online_sales_due on online_sales (next_at) where next_at is not null;
-create index online_sales_with_codes on online_sales (decided_at) where code is not null;
+create index online_sales_with_traces on online_sales (decided_at)
+  where decided_at is not null and (code is not null or network is not null);
 create index online_sales_unpaid on online_sales (created_at)
   where paid_at is null and erased_at is null;
 

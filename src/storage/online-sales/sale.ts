@@ -296,6 +296,19 @@ export function* hastenSale({ storeId, saleId }: SaleKey, at: number): Script<vo
     where store_id = ${storeId} and id = ${saleId} and (next_at is null or next_at > ${at})`);
 }
 
+/** The paid sales of a provider since an instant (ms), after an id, which were read there. */
+export function* listPaidSales(
+  { storeId, kind, isTest }: { storeId: number; kind: ProviderKind; isTest: boolean },
+  { since, after, limit }: { readonly since: number; readonly after: number; readonly limit: number },
+): Script<readonly StoredSale[]> {
+  const rows = yield* all(sql<SaleRow>`
+    select ${saleColumns} from online_sales o
+    where o.store_id = ${storeId} and o.id > ${after} and o.paid_at >= ${since} and o.provider = ${kind}
+      and o.is_test = ${Number(isTest)}
+    order by o.id limit ${limit}`);
+  return rows.map(toSale);
+}
+
 /** Selects sales of a store. */
 export type StoredFilter = {
   /** Null: any. */

@@ -1,0 +1,109 @@
+/** Erases personal data of online sales: with a person, and what is no longer needed. Amounts and states stay. */
+
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
+import { inChunks, padded } from '../sql/chunks.ts';
+import { all, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { ofOpenStore } from '../stores/store.ts';
+import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
+
+/** The primary key of a sale. */
+type SaleRowKey = { readonly storeId: number; readonly id: number };
+
+function keysOf(rows: readonly { store_id: bigint; id: bigint }[]): readonly SaleRowKey[] {
+  return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
+}
+
+/** Returns up to `limit` sales of all stores from before an instant (ms) that were not paid and have addresses. */
+export function* listUnpaidSales(before: number, limit: number): Script<readonly SaleRowKey[]> {
+  return keysOf(
+    yield* all(sql<{ store_id: bigint; id: bigint }>`
+      select store_id, id from online_sales
+      where paid_at is null and erased_at is null and created_at < ${before} and ${ofOpenStore}
+      order by created_at limit ${limit}`),
+  );
+}
+
+/** Erases the texts and addresses of those sales that were not paid since. @returns the number of sales. */
+export function* eraseUnpaidSales(found: readonly SaleRowKey[], now: number): Script<number> {
+  const erased = yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) => {
+      const ids = padded(
+        chunk.map(({ id }) => id),
+        0,
+      );
+      return all(sql`
+        update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, recipient_name = null,
+          recipient_address = null, recipient_key = null, sender_name = null, message = null, network = null,
+          erased_at = ${now}
+        where store_id = ${storeId} and id in (
+          select id from online_sales
+          where store_id = ${storeId} and id in (${ids}) and paid_at is null and erased_at is null
+          ${forUpdateSkipLocked})
+        returning id`);
+    }),
+  );
+  return erased.flat().length;
+}
+
+/** Returns up to `limit` sales of all stores that were decided before an instant (ms) and have a code or digests. */
+export function* listTracedSales(before: number, limit: number): Script<readonly SaleRowKey[]> {
+  return keysOf(
+    yield* all(sql<{ store_id: bigint; id: bigint }>`
+      select store_id, id from online_sales
+      where decided_at is not null and (code is not null or network is not null) and decided_at < ${before}
+        and ${ofOpenStore}
+      order by decided_at limit ${limit}`),
+  );
+}
+
+/** Erases the codes of sales, and the digests of networks and payment cards. @returns the number of sales. */
+export function* eraseTraces(found: readonly SaleRowKey[]): Script<number> {
+  const erased = yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) => {
+      const ids = padded(
+        chunk.map(({ id }) => id),
+        0,
+      );
+      return all(sql`
+        update online_sales set code = null, network = null, fingerprint = null
+        where store_id = ${storeId} and id in (
+          select id from online_sales
+          where store_id = ${storeId} and id in (${ids}) and (code is not null or network is not null)
+          ${forUpdateSkipLocked})
+        returning id`);
+    }),
+  );
+  return erased.flat().length;
+}
+
+/** The sales of which a person is the buyer or the recipient, after an id. */
+export function* listSalesOfPerson(
+  storeId: number,
+  { key, after, limit }: { readonly key: string; readonly after: number; readonly limit: number },
+): Script<readonly StoredSale[]> {
+  const rows = yield* all(sql<SaleRow>`
+    select ${saleColumns} from online_sales o
+    where o.store_id = ${storeId} and (o.buyer_key = ${key} or o.recipient_key = ${key}) and o.id > ${after}
+    order by o.id limit ${limit}`);
+  return rows.map(toSale);
+}
+
+/** Erases a person from up to `limit` sales: as the buyer, and as the recipient. @returns the number of sales. */
+export function* erasePersonOfSales(
+  storeId: number,
+  { key, now, limit }: { readonly key: string; readonly now: number; readonly limit: number },
+): Script<number> {
+  const bought = yield* all(sql`
+    update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, sender_name = null,
+      message = null, network = null, fingerprint = null, method = null, code = null, erased_at = ${now}
+    where store_id = ${storeId} and id in (
+      select id from online_sales where store_id = ${storeId} and buyer_key = ${key} order by id limit ${limit})
+    returning id`);
+  const received = yield* all(sql`
+    update online_sales set recipient_name = null, recipient_address = null, recipient_key = null, message = null,
+      erased_at = ${now}
+    where store_id = ${storeId} and id in (
+      select id from online_sales where store_id = ${storeId} and recipient_key = ${key} order by id limit ${limit})
+    returning id`);
+  return Math.max(bought.length, received.length);
+}
