@@ -17,6 +17,7 @@ import { joinRoutes } from './gate/join.ts';
 import { liveRoutes } from './kit/live.ts';
 import { morePage } from './kit/page.ts';
 import { passkeyRoutes } from './staff/passkeys.ts';
+import { onlineSaleRoutes } from './online-sales/sale.ts';
 import { reportRoutes } from './reports/reports.ts';
 import { sandboxPaymentRoutes } from './payments/sandbox.ts';
 import { recipientRoutes } from './recipient/recipient.ts';
@@ -59,6 +60,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...issueRoutes,
   ...batchRoutes,
   ...stockRoutes,
+  ...onlineSaleRoutes,
   ...reportRoutes,
   ...emailRoutes,
   ...tillRoutes,

@@ -26,6 +26,7 @@ export const icons = {
   today: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 10.5 12 3l9 7.5V21h-6v-6H9v6H3z"/></svg>`,
   cards: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M15 5v14M2.5 13.5h19"/></svg>`,
   till: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M7 12h10"/></svg>`,
+  sales: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 8h14l1.2 12.500H3.800zM8.500 8V6.500a3.500 3.500 0 0 1 7 0V8"/></svg>`,
   reports: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 20V10M10 20V4M16 20v-7M21 20H3"/></svg>`,
   emails: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="3" y="5" width="18" height="14" rx="2.5"/><path d="m4 7 8 6 8-6"/></svg>`,
   staff: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4 21c0-5 4-7 8-7s8 2 8 7"/></svg>`,
@@ -151,6 +152,7 @@ const entries: readonly Entry[] = [
   { path: '/today', name: 'today', permission: 'readCards' },
   { path: '/cards', name: 'cards', permission: 'readCards', accessKey: 'g' },
   { path: '/till', name: 'till', permission: 'useTill', accessKey: 't' },
+  { path: '/sales', name: 'sales', permission: 'readStore' },
   { path: '/emails', name: 'emails', permission: 'readStore' },
   { path: '/books/liability', name: 'reports', permission: 'readStore' },
   { path: '/books/activity', name: 'reports', permission: 'readCards' },
@@ -162,7 +164,7 @@ const entries: readonly Entry[] = [
 ];
 
 /** The pages of every day's work; the others are below a heading. */
-const dailyPages: ReadonlySet<Entry['name']> = new Set(['today', 'cards', 'till', 'emails', 'reports']);
+const dailyPages: ReadonlySet<Entry['name']> = new Set(['today', 'cards', 'till', 'sales', 'emails', 'reports']);
 
 function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): readonly Entry[] {
   const open = entries.filter(({ permission }) => permission === null || isPermitted(member, permission));
