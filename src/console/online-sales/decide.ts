@@ -1,9 +1,8 @@
 /** Decisions about online sales: whether the card of a paid one is made, and refunds. */
 
 import { Fault } from '../../domain/fault.ts';
-import type { Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { subtract } from '../../domain/money/money.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { parseText } from '../../domain/text.ts';
@@ -11,7 +10,7 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { findCard } from '../../service/emails/list.ts';
 import { findSaleWithRefunds } from '../../service/online-sales/list.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../../service/staff-actions/online-sales.ts';
-import { withoutAccess } from '../cards/change-form.ts';
+import { amountError, withoutAccess } from '../cards/change-form.ts';
 import { inputField } from '../kit/form.ts';
 import { figure } from '../kit/format.ts';
 import { idIn } from '../kit/ids.ts';
@@ -40,17 +39,19 @@ export async function openedSale(page: Page): Promise<OpenedSale> {
 }
 
 export function mayDecide(page: Page): boolean {
-  return isPermitted(page.member, 'changeCards') && isPermitted(page.member, 'readStore');
+  return isPermitted(page.member, 'manageSales');
 }
 
-/** What would be paid back now: what the card still has and no hold reserves. The refund itself reads it again. */
+/**
+ * What would be paid back now: what the card still has and no hold reserves, and what a failed refund owes. The refund itself
+ * reads it again.
+ */
 export function refundableOf({ sale, card }: OpenedSale): Money | undefined {
-  if (sale.state !== 'issued' || !card || sale.dispute === 'open' || sale.dispute === 'lost')
+  const { state, dispute, owed } = sale;
+  if ((state !== 'issued' && state !== 'returned') || dispute === 'open' || dispute === 'lost')
     return undefined;
-  const spendable = subtract(card.balance, card.held);
-  const unpaid = subtract(sale.amount, sale.refunded);
-  const least = spendable.minor < unpaid.minor ? spendable : unpaid;
-  return least.minor > 0n ? least : undefined;
+  const left = state === 'issued' && card ? unheldOf(card).minor : 0n;
+  return left + owed.minor > 0n ? { ...owed, minor: left + owed.minor } : undefined;
 }
 
 /** The two decisions about a sale in review. */
@@ -100,7 +101,7 @@ function confirmPage(
     );
     return page.show(salesPath, { title, heading, body });
   }
-  const paid = sale.method === null ? text.providers[sale.provider] : sale.method;
+  const paid = sale.method ?? text.providers[sale.provider];
   const steps = [
     ...(card ? [fillPlain(decide.cardStops, { card: `•••• ${card.lastCharacters}` })] : [decide.noCard]),
     fillPlain(decide.moneyBack, { amount: page.amount(amount), method: paid }),
@@ -135,8 +136,10 @@ async function sendBack(page: Page, kind: 'refund' | 'return'): Promise<ConsoleR
     if (!(error instanceof Fault)) throw error;
     const response = withoutAccess(page, error);
     if (response) return response;
+    const message = amountError(error, { currency: page.store.currency, language: page.language });
+    if (message !== undefined) return confirmPage(page, opened, { kind, reason: typed, error: message });
     // A refund at the same time, or a purchase, has left nothing.
-    if (error.code !== 'not-refundable') throw error;
+    if (error.code !== 'not-reversible') throw error;
     return confirmPage(page, await openedSale(page), { kind });
   }
   await page.services.onlineSales?.sendRefunds(keyOfSale(opened.sale));
@@ -146,11 +149,11 @@ async function sendBack(page: Page, kind: 'refund' | 'return'): Promise<ConsoleR
 const path = `${salesPath}/:id`;
 
 export const saleDecisionRoutes: readonly StaffRoute[] = [
-  post(`${path}/release`, 'changeCards', release),
+  post(`${path}/release`, 'manageSales', release),
   ...(['refund', 'return'] as const).flatMap((kind) => [
-    get(`${path}/${kind}`, 'changeCards', async (page) =>
+    get(`${path}/${kind}`, 'manageSales', async (page) =>
       confirmPage(page, await openedSale(page), { kind }),
     ),
-    post(`${path}/${kind}`, 'changeCards', (page) => sendBack(page, kind)),
+    post(`${path}/${kind}`, 'manageSales', (page) => sendBack(page, kind)),
   ]),
 ];

@@ -14,7 +14,6 @@ import {
 import { findNoticedVolume } from '../../service/online-sales/limited-network.ts';
 import { findSaleSettings, type SaleSettings } from '../../service/online-sales/settings.ts';
 import { monthOf } from '../../domain/emails/accountant.ts';
-import { monthText } from '../kit/format.ts';
 import { readId } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { get, type Page } from '../kit/page-context.ts';
@@ -22,6 +21,7 @@ import { facts, small, table, tag } from '../kit/parts.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { decisionForm } from './decide.ts';
+import { monthPath, monthTable } from './month.ts';
 import { pathOfSale, personOf, reasonList, recipientOf, salesPath, stateNote, stateTag } from './parts.ts';
 
 const statesOf = {
@@ -127,29 +127,9 @@ async function volumeNotice(page: Page): Promise<Markup | undefined> {
 
 /** The present month by provider. */
 async function monthPanel(page: Page): Promise<Markup | undefined> {
-  const { month: text, providers, test } = page.text.onlineSales;
   const month = monthOf(page.now, page.store.timeZone);
   const sums = await longReads(page.services).read(() => sumMonth(page.store, month));
-  if (sums.length === 0) return undefined;
-  const rows = sums.map(({ provider, isTest, sales, paid, refunded, fees, paidOut }) => [
-    { heading: markup`${providers[provider]}${isTest ? markup` ${small(test)}` : undefined}` },
-    { class: 'sum', html: new Intl.NumberFormat(page.language).format(sales) },
-    { class: 'sum', html: page.amount(paid) },
-    { class: 'sum', html: page.amount(refunded) },
-    { class: 'sum', html: page.amount(fees) },
-    { class: 'sum', html: page.amount(paidOut) },
-  ]);
-  const sum = (name: string) => ({ class: 'sum', name });
-  const columns = [
-    text.provider,
-    sum(text.sales),
-    sum(text.paid),
-    sum(text.refunded),
-    sum(text.fees),
-    sum(text.paidOut),
-  ];
-  const title = fillPlain(text.title, { month: monthText(month, page.language) });
-  return markup`<section class="panel flush"><h2>${title}</h2><div class="scroll">${table({ columns, rows, kind: '' })}</div></section>`;
+  return markup`${monthTable(page, month, sums)}<p class="row">${page.link(monthPath(month), page.text.onlineSales.month.all)}</p>`;
 }
 
 function searchForm(page: Page, { filter, search }: Query): Markup {
@@ -158,8 +138,8 @@ function searchForm(page: Page, { filter, search }: Query): Markup {
   return markup`<form class="search" role="search" action="${page.url(salesPath)}">${kept}<label class="sr" for="search">${text.searchLabel}</label><input class="field" id="search" name="search" type="search" maxlength="${String(searchLengthMax)}" value="${search ?? ''}" placeholder="${text.searchLabel}"><button class="button">${text.searchButton}</button></form>`;
 }
 
-function countOf(name: FilterName, { byState, disputed, failedRefunds }: SaleCounts): number {
-  if (name === 'attention') return byState.review + disputed + failedRefunds;
+function countOf(name: FilterName, { byState, disputed, owed }: SaleCounts): number {
+  if (name === 'attention') return byState.review + disputed + owed;
   return name === 'review' || name === 'waiting'
     ? statesOf[name].reduce((sum, state) => sum + byState[state], 0)
     : 0;

@@ -19,6 +19,7 @@ import {
   type OpenedSale,
 } from './decide.ts';
 import { saleListRoutes } from './list.ts';
+import { saleMonthRoutes } from './month.ts';
 import { pathOfSale, personOf, reasonList, recipientOf, salesPath, stateNote, stateTag } from './parts.ts';
 
 const emailsShown = 5;
@@ -203,7 +204,8 @@ async function readNow(page: Page): Promise<ConsoleResponse> {
 
 export const onlineSaleRoutes: readonly StaffRoute[] = [
   ...saleListRoutes,
+  ...saleMonthRoutes,
   get(`${salesPath}/:id`, 'readStore', salePage),
-  post(`${salesPath}/:id/read`, 'changeCards', readNow),
+  post(`${salesPath}/:id/read`, 'manageSales', readNow),
   ...saleDecisionRoutes,
 ];
