@@ -27,6 +27,7 @@ import { emailServerRoutes } from './settings/email-server.ts';
 import { emailSettingsRoutes } from './settings/emails.ts';
 import { limitSettingsRoutes } from './settings/limits.ts';
 import { locationSettingsRoutes } from './settings/locations.ts';
+import { onlineSaleSettingsRoutes } from './settings/online-sales/page.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
 import { versionRoutes } from './settings/versions.ts';
@@ -79,6 +80,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...backupSettingsRoutes,
   ...versionRoutes,
   ...walletRoutes,
+  ...onlineSaleSettingsRoutes,
   ...accountantRoutes,
   ...monthRoutes,
   ...textSettingsRoutes,
