@@ -301,7 +301,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   owner_notices: 'Emails that were sent, or wait.',
   heartbeat: 'The time of the last start.',
   sandbox: 'Empty in a live database.',
-  sandbox_payments: 'Empty in a live database.',
+  sandbox_payments: 'No payment there moves money.',
   copies: 'The state of a copy.',
   store_copies: 'The state of the copies of stores.',
   schema_migrations: 'Each command compares it with its migrations.',

@@ -16,6 +16,7 @@ import type { Context } from '../../storage/context.ts';
 import { changeSandboxPayment, findSandboxPayment } from '../../storage/online-sales/sandbox-payment.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findStore } from '../../storage/stores/store.ts';
+import { isPlayground } from './settings.ts';
 
 export type OpenSandboxPayment = {
   readonly store: Store;
@@ -23,12 +24,12 @@ export type OpenSandboxPayment = {
   readonly actions: readonly SandboxAction[];
 };
 
-/** Undefined: there is no such session, or the database is not a sandbox. */
+/** Undefined: there is no such session. */
 export function* openSandboxPayment(ctx: Context, id: string): Script<OpenSandboxPayment | undefined> {
-  const storeId = ctx.testClock ? storeOfSession(id) : undefined;
+  const storeId = storeOfSession(id);
   if (storeId === undefined) return undefined;
   const [found, record] = yield* parallel(findSandboxPayment({ storeId, id }), findStore(storeId));
-  if (!found || !record) return undefined;
+  if (!found || !record || !isPlayground(ctx, record.store)) return undefined;
   const payment = sandboxPaymentAt(found, ctx.clock.earliest());
   return { store: record.store, payment, actions: possibleActions(payment) };
 }
@@ -39,10 +40,10 @@ export function* actOnSandboxPayment(
   id: string,
   acted: { readonly action: SandboxAction; readonly method: SandboxMethod },
 ): Script<SandboxPayment | undefined> {
-  const storeId = ctx.testClock ? storeOfSession(id) : undefined;
-  if (storeId === undefined) return undefined;
+  const opened = yield* openSandboxPayment(ctx, id);
+  if (!opened) return undefined;
   const now = ctx.clock.earliest();
-  return yield* changeSandboxPayment({ storeId, id }, (payment) =>
+  return yield* changeSandboxPayment(opened.payment, (payment) =>
     actedInSandbox(sandboxPaymentAt(payment, now), { ...acted, now }),
   );
 }

@@ -73,7 +73,7 @@ export type SaleSettings = {
 };
 
 /** Whether a provider that takes no real money can sell: where cards have no value. */
-function isPlayground(ctx: Pick<Context, 'testClock'>, store: Store): boolean {
+export function isPlayground(ctx: Pick<Context, 'testClock'>, store: Store): boolean {
   return ctx.testClock !== null || store.demonstration;
 }
 

@@ -1807,7 +1807,7 @@ create trigger sandbox_clock_goes_forward before update on sandbox
 for each row when (new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms)
 execute function refuse('a sandbox stays a sandbox, and its clock goes forward');
 
--- The payments of a sandbox at its own provider. A database with real gift cards has none.
+-- Payments at the provider of the service itself, of stores whose gift cards have no value.
 create table sandbox_payments (
   store_id bigint not null references stores (id),
   id text collate "C" not null,

@@ -7,6 +7,7 @@ import { isTooShort } from '../../../domain/online-sales/validity.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import {
   findSaleSettings,
+  isPlayground,
   type OpeningObstacle,
   type SaleSettings,
 } from '../../../service/online-sales/settings.ts';
@@ -134,7 +135,7 @@ async function salesPage(page: Page, shown: Shown = {}): Promise<PageResponse> {
   const active = settings.providers.find(({ isActive }) => isActive);
   const test =
     active?.isTest === true
-      ? markup`<p class="notice" role="note">${page.ctx.testClock ? text.sandboxBanner : text.testBanner}</p>`
+      ? markup`<p class="notice" role="note">${isPlayground(page.ctx, page.store) ? text.sandboxBanner : text.testBanner}</p>`
       : undefined;
   return page.show('/settings', {
     status: provider || form || notice !== undefined ? 422 : 200,

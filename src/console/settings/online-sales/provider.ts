@@ -6,6 +6,7 @@ import { isHintSecret, isTestKey, providerKeyLengthMax } from '../../../domain/o
 import { sandboxKey } from '../../../domain/online-sales/sandbox-payment.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { Secret } from '../../../platform/secret.ts';
+import { isPlayground } from '../../../service/online-sales/settings.ts';
 import { endProvider, setUpProvider } from '../../../service/staff-actions/online-sales.ts';
 import type { StoreProvider } from '../../../storage/online-sales/provider.ts';
 import { providerName } from '../../buy/provider-names.ts';
@@ -25,8 +26,8 @@ export type ProviderForm = {
 };
 
 /** The providers that a store of this database can have. */
-function kindsOf({ ctx }: Page): readonly ProviderKind[] {
-  return ctx.testClock ? ['sandbox', 'stripe', 'mollie'] : ['stripe', 'mollie'];
+function kindsOf({ ctx, store }: Page): readonly ProviderKind[] {
+  return isPlayground(ctx, store) ? ['sandbox', 'stripe', 'mollie'] : ['stripe', 'mollie'];
 }
 
 /** The URL to which a provider sends its notifications; null: it cannot reach this service. */
@@ -96,7 +97,7 @@ export function providerPanel(
     type: 'password',
     autocomplete: 'off',
     isOptional: true,
-    hint: page.ctx.testClock ? text.keyHintSandbox : text.keyHint,
+    hint: isPlayground(page.ctx, page.store) ? text.keyHintSandbox : text.keyHint,
     error: errors.key,
   });
   const secret = inputField({
