@@ -55,7 +55,8 @@ export function* changeSandboxPayment(
   const changed = row && change(read(payments.read(row)));
   if (!changed) return undefined;
   yield* execute(sql`
-    update sandbox_payments set content = ${textOf(changed)} store_id = ${storeId} and id = ${id}`);
+    update sandbox_payments set content = ${textOf(changed)}
+    where store_id = ${storeId} and id = ${id}`);
   return changed;
 }
 

@@ -1,0 +1,378 @@
+/** The buy page and the page of an order, as a browser without scripts sees them. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { buyLanguages, buyTextsOf } from '../../src/console/buy/texts.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import {
+  buyDomain,
+  decide,
+  giftForm,
+  keyIn,
+  openSandboxPage,
+  order,
+  redirectOf,
+  startSelling,
+  type FormValues,
+} from '../support/buy-page.ts';
+import { textOfPage } from '../support/counter-staff.ts';
+import { startService } from '../support/service.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+
+const path = `/buy/${buyDomain}`;
+const texts = buyTextsOf('en');
+
+const selling = await startSelling();
+after(() => selling[Symbol.asyncDispose]());
+
+function visitor(): Browser {
+  return openBrowser(selling);
+}
+
+/** Orders and pays a card, and returns the path of its page. */
+async function ordered(form: FormValues, fields?: FormValues): Promise<string> {
+  const browser = visitor();
+  const begun = await order(browser, form);
+  assert.equal(begun.status, 303, textOfPage(begun));
+  return await decide(browser, redirectOf(begun), fields);
+}
+
+const forMyself: FormValues = { ...giftForm, for: 'me', to: '', from: '', message: '', email: '' };
+
+test('a store that sells nothing online has no buy page', async () => {
+  await using service = await startService({ stores: [{ domain: buyDomain }] });
+  const browser = openBrowser(service);
+  for (const asked of [
+    path,
+    '/buy',
+    '/buy/unknown.example',
+    `${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`,
+  ])
+    assert.equal((await browser.get(asked)).status, 404, asked);
+});
+
+test('the page of a store that has paused its sale says so, and sells nothing', async () => {
+  await using service = await startSelling({ isOpen: false });
+  const browser = openBrowser(service);
+  const shown = await browser.get(path);
+  assert.equal(shown.status, 200);
+  assert.match(textOfPage(shown), new RegExp(texts.closedTitle));
+  assert.doesNotMatch(shown.text, /<form/);
+  const posted = await browser.post(path, { ...giftForm, key: 'a'.repeat(22) });
+  assert.equal(posted.status, 409);
+  assert.equal((await service.query('select count(*) as n from online_sales'))[0]?.['n'], 0);
+});
+
+test('the form has the amounts, terms, validity, provider and legal button of the store', async () => {
+  const page = await visitor().get(path);
+  assert.equal(page.status, 200);
+  const said = textOfPage(page);
+  for (const part of [
+    '€25',
+    '€50',
+    '€100',
+    texts.pay,
+    'Sandbox',
+    'Terms of gift cards',
+    texts.withdrawHint,
+    texts.testMode,
+  ])
+    assert.ok(said.includes(part), part);
+  assert.match(page.text, /href="https:\/\/flowers\.example\/terms"/);
+  assert.equal(page.headers.get('cache-control'), 'no-store');
+  assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+});
+
+test('each language has its own button, and the page is in the language that is chosen', async () => {
+  const buttons = new Set<string>();
+  for (const tag of buyLanguages) {
+    const { text } = await visitor().get(`${path}?lang=${tag}`);
+    assert.match(
+      text,
+      new RegExp(`<html lang="${tag}" dir="${tag === 'ar' || tag === 'he' ? 'rtl' : 'ltr'}">`),
+    );
+    assert.ok(text.includes(buyTextsOf(tag).pay), tag);
+    buttons.add(buyTextsOf(tag).pay);
+  }
+  assert.equal(buttons.size, buyLanguages.length);
+  const accepted = await visitor().request(path, { headers: { 'accept-language': 'de-AT' } });
+  assert.ok(accepted.text.includes('Zahlungspflichtig bestellen'));
+});
+
+test('only pages of the domains of the shop show the form in a frame, without a bar', async () => {
+  const framed = await visitor().get(`${path}?frame=1`);
+  const policy = framed.headers.get('content-security-policy') ?? '';
+  assert.match(policy, /frame-ancestors 'self' https:\/\/www\.flowers\.example$/);
+  assert.doesNotMatch(framed.text, /class="shopbar"/);
+  assert.match(framed.text, /target="_top"/);
+  const orderPage = await visitor().get(await ordered(giftForm));
+  assert.match(orderPage.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'$/);
+});
+
+test('a form with errors is shown again with all that was typed, and says each error twice', async () => {
+  const browser = visitor();
+  const wrong: readonly (readonly [string, FormValues, string, string])[] = [
+    ['amount', { amount: 'own', own: '500' }, 'own', 'Enter an amount from €10.00 to €250.00.'],
+    ['amount', { amount: 'own', own: 'much' }, 'own', 'Enter an amount from €10.00 to €250.00.'],
+    ['amount', { amount: '77' }, 'own', 'Enter an amount from €10.00 to €250.00.'],
+    ['to', { to: '' }, 'to', 'Enter a name of at most 60 characters.'],
+    ['from', { from: 'x'.repeat(61) }, 'from', 'Enter a name of at most 60 characters.'],
+    ['message', { message: 'Look at www.example.com' }, 'message', texts.linkError],
+    ['message', { message: 'x'.repeat(501) }, 'message', 'Use at most 500 characters.'],
+    ['email', { email: 'grace@examplecom' }, 'email', texts.addressError],
+    ['email', { email: '' }, 'email', texts.addressError],
+    ['buyer_email', { buyer_email: 'alan' }, 'buyer_email', texts.addressError],
+    ['day', { when: 'day', day: '2020-01-01' }, 'day', 'Choose a day from '],
+    ['day', { when: 'day', day: 'soon' }, 'day', texts.choiceError],
+    ['when', { when: 'never' }, 'when', texts.choiceError],
+    ['for', { for: 'nobody' }, 'for', texts.choiceError],
+    ['design', { design: 'none' }, 'design', texts.choiceError],
+  ];
+  for (const [field, values, id, error] of wrong) {
+    const form = { ...giftForm, ...values };
+    const rejected = await order(browser, form);
+    const about = JSON.stringify(values).slice(0, 60);
+    assert.equal(rejected.status, 422, about);
+    assert.match(rejected.text, new RegExp(`<li><a href="#${id}">`), about);
+    const said = textOfPage(rejected);
+    assert.ok(said.split(error).length >= 3, `${about}: ${field} has its error twice`);
+    assert.match(said, new RegExp(texts.errors));
+    assert.match(rejected.text, /value="alan(?:@example\.com)?"/, about);
+    assert.ok(rejected.text.includes('Happy birthday, Grace!') || 'message' in values, about);
+  }
+  assert.equal(
+    (await selling.query('select count(*) as n from online_sales where message like ?', 'Look%'))[0]?.['n'],
+    0,
+  );
+});
+
+test('an own amount is read in the notation of the visitor', async () => {
+  const browser = visitor();
+  const german = `${path}?lang=de`;
+  const begun = await order(browser, { ...giftForm, amount: 'own', own: '37,50 €' }, german);
+  assert.equal(begun.status, 303, textOfPage(begun));
+  assert.match(textOfPage(await browser.get(redirectOf(begun))), /€37\.50/);
+});
+
+test('a form that is submitted twice leads to one session, and one with other content is rejected', async () => {
+  const browser = visitor();
+  const key = keyIn((await browser.get(path)).text);
+  const form = { ...giftForm, to: 'Twice', key };
+  const [first, second] = await Promise.all([browser.post(path, form), browser.post(path, form)]);
+  assert.deepEqual([first.status, second.status], [303, 303]);
+  assert.equal(redirectOf(first), redirectOf(second));
+  assert.equal(
+    (await selling.query(`select count(*) as n from online_sales where recipient_name = 'Twice'`))[0]?.['n'],
+    1,
+  );
+  const other = await browser.post(path, { ...form, amount: '10000' });
+  assert.equal(other.status, 422);
+  assert.match(textOfPage(other), new RegExp(texts.formError));
+  assert.notEqual(keyIn(other.text), key);
+  const page = await decide(browser, redirectOf(first));
+  // A repetition after the payment leads to the order.
+  const late = await browser.post(path, form);
+  assert.equal(redirectOf(late), new URL(page, 'http://localhost').pathname);
+});
+
+test('a form without a key of the server is rejected', async () => {
+  for (const key of ['', 'short', 'x'.repeat(10_000)]) {
+    const rejected = await visitor().post(path, { ...giftForm, key });
+    assert.equal(rejected.status, 422);
+    assert.match(textOfPage(rejected), new RegExp(texts.formError));
+  }
+});
+
+test('another site cannot submit the form', async () => {
+  const browser = visitor();
+  const key = keyIn((await browser.get(path)).text);
+  const response = await browser.request(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'cross-site' },
+    body: new URLSearchParams({ ...giftForm, key }).toString(),
+  });
+  assert.equal(response.status, 403);
+});
+
+test('a gift is paid and sent, and its order never has the code', async () => {
+  const browser = visitor();
+  const page = await ordered(giftForm);
+  const shown = await browser.get(page);
+  assert.equal(shown.status, 200);
+  assert.equal(shown.headers.get('cache-control'), 'no-store');
+  assert.equal(shown.headers.get('referrer-policy'), 'no-referrer');
+  const said = textOfPage(shown);
+  for (const part of [
+    'grace@example.com',
+    'alan@example.com',
+    'Birthday, €50.00',
+    'Visa •••• 4242',
+    '20%: €8.33',
+    texts.keepLink,
+    texts.withdraw,
+  ])
+    assert.ok(said.includes(part), `${part}: ${said}`);
+  assert.doesNotMatch(shown.text, /show-code|class="codeline/);
+  const asked = await browser.post(`${new URL(page, 'http://localhost').pathname}/card`);
+  assert.doesNotMatch(asked.text, /show-code|class="codeline/);
+});
+
+test('the link of an order is not guessable, and works only at its store', async () => {
+  const browser = visitor();
+  const { pathname } = new URL(await ordered(giftForm), 'http://localhost');
+  const token = pathname.split('/').at(-1) ?? '';
+  const other = token.replace(/_(.)/, (_, first: string) => `_${first === 'A' ? 'B' : 'A'}`);
+  for (const wrong of [other, token.slice(0, -1), `${token}A`, 'x', '%00', 'a'.repeat(5_000)]) {
+    const missed = await browser.get(`${path}/order/${wrong}`);
+    assert.ok(missed.status === 404 || missed.status === 414, `${wrong.slice(0, 40)}: ${missed.status}`);
+    assert.doesNotMatch(missed.text, /grace@example\.com/);
+  }
+});
+
+test('a card for oneself is shown after a press of a button, and never in the URL', async () => {
+  const browser = visitor();
+  const page = await ordered(forMyself);
+  const shown = await browser.get(page);
+  assert.match(textOfPage(shown), new RegExp(texts.selfTitle));
+  assert.doesNotMatch(shown.text, /show-code/);
+  const { pathname } = new URL(page, 'http://localhost');
+  const opened = await browser.post(`${pathname}/card`);
+  assert.equal(opened.status, 200);
+  const [, code = ''] = /id="shown-code" dir="ltr">([^<]+)</.exec(opened.text) ?? assert.fail(opened.text);
+  const plain = code.replaceAll(' ', '').toLowerCase();
+  assert.match(plain, /^[0-9a-z]{16}$/);
+  assert.match(opened.text, /class="sheet only-print"/);
+  const found = await browser.post(`/b/${buyDomain}`, { code: plain });
+  assert.equal(found.status, 200, textOfPage(found));
+  assert.match(textOfPage(found), /€50\.00/);
+});
+
+test('a buyer withdraws in two steps, and the card stops with the second', async () => {
+  const browser = visitor();
+  const { pathname } = new URL(await ordered(forMyself), 'http://localhost');
+  const opened = await browser.post(`${pathname}/card`);
+  const [, code = ''] = /id="shown-code" dir="ltr">([^<]+)</.exec(opened.text) ?? assert.fail(opened.text);
+  const asked = await browser.get(`${pathname}/withdraw`);
+  const said = textOfPage(asked);
+  for (const part of [texts.withdrawConfirm, '€50.00', 'alan@example.com', texts.withdrawAmount])
+    assert.ok(said.includes(part), part);
+  const usable = await browser.post(`/b/${buyDomain}`, { code });
+  assert.equal(usable.status, 200);
+  const done = await browser.post(`${pathname}/withdraw`);
+  assert.equal(done.status, 303, done.text);
+  const after = await browser.get(redirectOf(done));
+  assert.match(textOfPage(after), /Your withdrawal was received on /);
+  assert.match(textOfPage(after), /−€50\.00/);
+  assert.equal((await browser.post(`/b/${buyDomain}`, { code })).status, 404);
+  const again = await browser.get(`${pathname}/withdraw`);
+  assert.doesNotMatch(again.text, new RegExp(`<button[^>]*>${texts.withdrawConfirm}`));
+  assert.equal((await browser.post(`${pathname}/card`)).text.includes('show-code'), false);
+});
+
+test('a scheduled card can be sent to another address and on another day, until it was sent', async () => {
+  const browser = visitor();
+  const day = (ahead: number): string =>
+    new Date(selling.clock.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+  const { pathname } = new URL(await ordered({ ...giftForm, when: 'day', day: day(10) }), 'http://localhost');
+  const shown = await browser.get(pathname);
+  assert.match(textOfPage(shown), /The card arrives on /);
+  assert.match(shown.text, new RegExp(`value="${day(10)}"`));
+  const wrong = await browser.post(`${pathname}/change`, { email: 'grace', day: day(400) });
+  assert.equal(wrong.status, 422);
+  assert.match(textOfPage(wrong), new RegExp(texts.addressError));
+  assert.match(textOfPage(wrong), /Choose a day from /);
+  const changed = await browser.post(`${pathname}/change`, { email: 'hopper@example.com', day: day(20) });
+  assert.equal(changed.status, 303, changed.text);
+  const after = await browser.get(redirectOf(changed));
+  assert.match(textOfPage(after), new RegExp(texts.changed));
+  assert.match(after.text, new RegExp(`value="${day(20)}"`));
+  assert.match(textOfPage(after), /hopper@example\.com/);
+});
+
+/** Orders a card, does something on the page of the provider, and returns the text of the page of the order. */
+async function afterwards(...actions: readonly FormValues[]): Promise<string> {
+  const browser = visitor();
+  const session = redirectOf(await order(browser));
+  let page = '';
+  for (const action of actions) {
+    const to = redirectOf(await browser.post(session, action));
+    // A cancelled payment leads to the form, which names the order.
+    if (to.startsWith(path)) page = to.replace('?order=', '/order/');
+  }
+  return textOfPage(await browser.get(page));
+}
+
+test('every state of an order has its page', async () => {
+  const pay = { action: 'pay', method: 'card' };
+  const states: readonly (readonly [readonly FormValues[], readonly string[]])[] = [
+    [[{ action: 'pay-later' }], [texts.waitingTitle, texts.confirmed]],
+    [[{ action: 'cancel' }], [texts.openTitle, texts.continue]],
+    [[{ action: 'decline' }], [texts.endedTitle, texts.another]],
+    [[{ action: 'pay-later' }, { action: 'fail' }], [texts.endedTitle]],
+    [
+      [pay, { action: 'dispute' }],
+      [texts.disputedTitle, texts.questioned, texts.decision, texts.stopped],
+    ],
+    [
+      [pay, { action: 'dispute' }, { action: 'lose' }],
+      [texts.lostTitle, texts.stopped],
+    ],
+    [
+      [pay, { action: 'refund' }],
+      [texts.stopped, '−€50.00'],
+    ],
+  ];
+  for (const [actions, parts] of states) {
+    const said = await afterwards(...actions);
+    for (const part of parts) assert.ok(said.includes(part), `${JSON.stringify(actions)}: ${part}: ${said}`);
+  }
+});
+
+test('an order that staff review says until when', async () => {
+  await using service = await startSelling({ reviewsFirst: true });
+  const browser = openBrowser(service);
+  const begun = await order(browser);
+  const said = textOfPage(await browser.get(await decide(browser, redirectOf(begun))));
+  for (const part of [texts.reviewTitle, texts.checked, 'Without a decision by '])
+    assert.ok(said.includes(part), `${part}: ${said}`);
+});
+
+test('a visitor who cancels the payment finds the form filled in', async () => {
+  const back = await ordered({ ...giftForm, amount: 'own', own: '42.00' }, { action: 'cancel' });
+  const form = await visitor().get(back);
+  assert.equal(form.status, 200);
+  assert.match(form.text, /value="Grace Hopper"/);
+  assert.match(form.text, /value="grace@example\.com"/);
+  assert.match(form.text, /Happy birthday, Grace!/);
+});
+
+test('a limit of a day is named, and the form is kept', async () => {
+  await using service = await startSelling({ addressLimit: { minor: 6_000n, currency: currencyOf('EUR') } });
+  const browser = openBrowser(service);
+  const first = await order(browser);
+  assert.equal(first.status, 303);
+  await decide(browser, redirectOf(first));
+  const second = await order(browser);
+  assert.equal(second.status, 429);
+  assert.match(textOfPage(second), new RegExp(texts.limitError));
+  assert.match(second.text, /value="Grace Hopper"/);
+});
+
+test('without a response of the provider nothing was paid, and everything typed is kept', async () => {
+  await using service = await startService({
+    isSandbox: true,
+    stores: [{ domain: buyDomain, currency: 'EUR' }],
+    beforeStart: async (database) => await openSandboxPage(database),
+  });
+  const browser = openBrowser(service);
+  // Without a public URL, the service can ask no provider.
+  const { text } = await browser.get(path);
+  const key = keyIn(text);
+  const silent = await browser.post(path, { ...giftForm, key });
+  assert.equal(silent.status, 503);
+  const said = textOfPage(silent);
+  assert.match(said, /You have not paid anything/);
+  for (const part of ['Grace Hopper', 'grace@example.com', 'alan@example.com'])
+    assert.ok(silent.text.includes(part), part);
+  assert.equal(keyIn(silent.text), key);
+});
