@@ -403,7 +403,7 @@ CREATE TABLE events (
 
 CREATE TABLE external_ids (
   store_id integer not null references stores (id),
-  kind text not null check (kind in ('card', 'transaction', 'hold')),
+  kind text not null check (kind in ('card', 'transaction', 'hold', 'online_sale')),
   -- Half of a keyed digest of the id, which is not stored here.
   digest blob not null check (length(digest) = 16),
   actor text not null,
@@ -636,6 +636,105 @@ CREATE TABLE lookup_throttle (
   primary key (store_id, caller)
 ) strict, without rowid;
 
+CREATE TABLE online_sale_refunds (
+  store_id integer not null,
+  sale_id integer not null,
+  id integer not null check (id > 0),
+  -- The provider makes one refund of it.
+  key text not null,
+  requested_by text not null check (requested_by in ('buyer', 'staff', 'review', 'system', 'provider')),
+  actor text not null,
+  reason text,
+  amount integer not null check (amount > 0),
+  currency text not null check (length(currency) = 3),
+  state text not null check (state in ('requested', 'pending', 'paid', 'failed')),
+  provider_id text,
+  -- The reason of a failure.
+  detail text,
+  created_at integer not null,
+  settled_at integer,
+  primary key (store_id, sale_id, id),
+  foreign key (store_id, sale_id) references online_sales (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE online_sales (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  -- Of the rendered form.
+  form_key text not null check (length(form_key) = 22),
+  provider text not null check (provider in ('stripe', 'mollie', 'sandbox')),
+  is_test integer not null check (is_test in (0, 1)),
+  session_id text,
+  session_url text,
+  session_expires_at integer,
+  payment_id text,
+  state text not null
+    check (state in ('new', 'open', 'waiting', 'review', 'issued', 'returned', 'expired', 'failed')),
+  amount integer not null check (amount > 0),
+  currency text not null check (length(currency) = 3),
+  design text not null,
+  -- Personal data, until it is erased. The keys are equal for all spellings of one address.
+  buyer_name text,
+  buyer_address text,
+  buyer_key text,
+  delivery text not null check (delivery in ('email', 'self')),
+  recipient_name text,
+  recipient_address text,
+  recipient_key text,
+  sender_name text,
+  message text,
+  -- `YYYY-MM-DD`
+  send_on text check (length(send_on) = 10),
+  language text not null,
+  -- As people read it.
+  method text,
+  -- Digests of the payment card, and of the network of the buyer.
+  fingerprint blob,
+  network blob,
+  card_country text,
+  is_bank_checked integer check (is_bank_checked in (0, 1)),
+  is_risky integer not null default 0 check (is_risky in (0, 1)),
+  -- Between commas; empty: none.
+  review_reasons text not null default '',
+  return_reason text check (return_reason in ('mismatch', 'refunded', 'disputed', 'staff', 'deadline')),
+  card_id integer,
+  -- The entry that issued the card.
+  issue_id integer,
+  -- The code of a card that its buyer can see, sealed for the sale.
+  code blob,
+  dispute text check (dispute in ('warning', 'open', 'won', 'lost')),
+  disputed_at integer,
+  disputed integer not null default 0 check (disputed >= 0),
+  -- When the card was suspended because of the dispute.
+  stopped_at integer,
+  refunded integer not null default 0 check (refunded >= 0),
+  -- The part of refunds and lost disputes that the card did not have any more.
+  loss integer not null default 0 check (loss >= 0),
+  -- The part that is to go back and that no refund is requested for, because one has failed.
+  owed integer not null default 0 check (owed >= 0),
+  created_at integer not null,
+  paid_at integer,
+  decided_at integer,
+  review_until integer,
+  -- When it is read at the provider again; while it is claimed, when the claim expires; null: nothing is expected.
+  next_at integer,
+  lease integer,
+  attempts integer not null default 0 check (attempts >= 0),
+  erased_at integer,
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((session_id is null) = (session_url is null)),
+  check (state <> 'open' or session_id is not null),
+  check ((state in ('review', 'issued', 'returned')) = (paid_at is not null)),
+  check ((state = 'issued') = (card_id is not null)),
+  check ((state = 'issued') = (issue_id is not null)),
+  check ((state = 'returned') = (return_reason is not null)),
+  check ((state in ('new', 'open', 'waiting', 'review')) = (decided_at is null)),
+  check (code is null or state = 'issued'),
+  check ((dispute is null) = (disputed_at is null)),
+  check (lease is null or next_at is not null)
+) strict, without rowid;
+
 CREATE TABLE owner_notices (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -669,6 +768,47 @@ CREATE TABLE passkeys (
   foreign key (store_id, staff_id) references staff (store_id, id)
 ) strict, without rowid;
 
+CREATE TABLE payment_movements (
+  store_id integer not null,
+  provider text not null check (provider in ('stripe', 'mollie', 'sandbox')),
+  is_test integer not null check (is_test in (0, 1)),
+  id text not null,
+  kind text not null check (kind in ('payment', 'refund', 'dispute', 'fee', 'payout', 'other')),
+  amount integer not null,
+  fee integer not null,
+  currency text not null check (length(currency) = 3),
+  at integer not null,
+  payment_id text,
+  payout_id text,
+  -- The key of the form in the metadata of the payment.
+  sale_key text,
+  -- Null: no sale has the payment or the key.
+  sale_id integer,
+  primary key (store_id, provider, is_test, id)
+) strict, without rowid;
+
+CREATE TABLE payment_providers (
+  store_id integer not null references stores (id),
+  kind text not null check (kind in ('stripe', 'mollie', 'sandbox')),
+  -- Whether it takes no real money.
+  is_test integer not null check (is_test in (0, 1)),
+  account text not null,
+  -- Its keys, sealed, and bound to the store and the kind.
+  credential blob not null,
+  has_hint_secret integer not null check (has_hint_secret in (0, 1)),
+  is_active integer not null check (is_active in (0, 1)),
+  key_set_at integer not null,
+  -- Since when every request has failed, and the last failure.
+  failing_since integer,
+  failure text,
+  -- Movements up to this instant were compared with the sales.
+  compared_until integer,
+  -- The database was restored from a backup of this time, and the payments since then were not compared yet.
+  copied_at integer,
+  primary key (store_id, kind, is_test),
+  check ((failing_since is null) = (failure is null))
+) strict, without rowid;
+
 CREATE TABLE request_blocks (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -685,6 +825,38 @@ CREATE TABLE request_blocks (
   -- The rest of each request, in a fixed number of bytes.
   content blob not null,
   primary key (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE sale_pages (
+  store_id integer not null references stores (id),
+  is_open integer not null check (is_open in (0, 1)),
+  currency text not null check (length(currency) = 3),
+  -- Amounts between commas; empty: none.
+  presets text not null,
+  lowest integer not null check (lowest > 0),
+  highest integer not null check (highest >= lowest),
+  validity_months integer check (validity_months between 1 and 1200),
+  -- URLs.
+  terms text,
+  privacy text,
+  imprint text,
+  -- Hosts between commas; empty: none.
+  frame_domains text not null,
+  -- The most that is sold per day.
+  address_limit integer check (address_limit > 0),
+  card_limit integer check (card_limit > 0),
+  network_limit integer check (network_limit > 0),
+  store_limit integer check (store_limit > 0),
+  review_above integer check (review_above > 0),
+  reviews_first integer not null check (reviews_first in (0, 1)),
+  reviews_foreign integer not null check (reviews_foreign in (0, 1)),
+  review_hours integer not null check (review_hours between 1 and 720),
+  delay_minutes integer not null check (delay_minutes between 0 and 10080),
+  work text not null check (work in ('off', 'on', 'auto')),
+  country text check (length(country) = 2),
+  updated_at integer not null,
+  primary key (store_id),
+  check (is_open = 0 or terms is not null)
 ) strict, without rowid;
 
 CREATE TABLE sandbox (
@@ -705,6 +877,14 @@ CREATE TABLE sandbox (
   check ((advanced_from is null) = (advanced_to is null) and (advanced_to is null) = (done is null)),
   check (is_advancing = 0 or advanced_to is not null)
 ) strict;
+
+CREATE TABLE sandbox_payments (
+  store_id integer not null references stores (id),
+  id text not null,
+  -- JSON: the session, and what a tester has done.
+  content text not null check (json_type(content) = 'object'),
+  primary key (store_id, id)
+) strict, without rowid;
 
 CREATE TABLE schema_migrations (
     version bigint primary key,
@@ -1035,12 +1215,12 @@ CREATE TABLE transfers (
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
   debit_account text not null check (
-    debit_account = 'card' or debit_account = 'sales' or debit_account = 'top_ups' or debit_account = 'promotions'
-    or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
+    debit_account = 'card' or debit_account = 'sales' or debit_account = 'online_sales' or debit_account = 'top_ups'
+    or debit_account = 'promotions' or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
   ),
   credit_account text not null check (
-    credit_account = 'card' or credit_account = 'sales' or credit_account = 'top_ups' or credit_account = 'promotions'
-    or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
+    credit_account = 'card' or credit_account = 'sales' or credit_account = 'online_sales' or credit_account = 'top_ups'
+    or credit_account = 'promotions' or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
   ),
   balance_after integer not null check (balance_after >= 0),
   actor text not null,
@@ -1337,9 +1517,50 @@ CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_i
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
+CREATE UNIQUE INDEX online_sale_refunds_by_key on online_sale_refunds (store_id, key);
+
+CREATE INDEX online_sale_refunds_unsettled on online_sale_refunds (store_id, state, sale_id)
+  where state <> 'paid';
+
+CREATE INDEX online_sales_by_buyer on online_sales (store_id, buyer_key, id) where buyer_key is not null;
+
+CREATE UNIQUE INDEX online_sales_by_card on online_sales (store_id, card_id) where card_id is not null;
+
+CREATE UNIQUE INDEX online_sales_by_form on online_sales (store_id, form_key);
+
+CREATE INDEX online_sales_by_network on online_sales (store_id, network, id) where network is not null;
+
+CREATE INDEX online_sales_by_payment on online_sales (store_id, payment_id) where payment_id is not null;
+
+CREATE INDEX online_sales_by_payment_card on online_sales (store_id, fingerprint, id) where fingerprint is not null;
+
+CREATE INDEX online_sales_by_recipient on online_sales (store_id, recipient_key, id) where recipient_key is not null;
+
+CREATE INDEX online_sales_by_session on online_sales (store_id, session_id) where session_id is not null;
+
+CREATE INDEX online_sales_by_state on online_sales (store_id, state, id);
+
+CREATE INDEX online_sales_disputed on online_sales (store_id, id) where dispute is not null;
+
+CREATE INDEX online_sales_due on online_sales (next_at) where next_at is not null;
+
+CREATE INDEX online_sales_owed on online_sales (store_id, id) where owed > 0;
+
+CREATE INDEX online_sales_unpaid on online_sales (created_at)
+  where paid_at is null and erased_at is null;
+
+CREATE INDEX online_sales_with_traces on online_sales (decided_at)
+  where decided_at is not null and (code is not null or network is not null);
+
 CREATE UNIQUE INDEX owner_notices_by_occasion on owner_notices (store_id, address, occasion) where occasion is not null;
 
 CREATE INDEX owner_notices_due on owner_notices (next_at) where next_at is not null;
+
+CREATE INDEX payment_movements_by_sale on payment_movements (store_id, sale_id) where sale_id is not null;
+
+CREATE INDEX payment_movements_by_time on payment_movements (store_id, at);
+
+CREATE UNIQUE INDEX payment_providers_active on payment_providers (store_id) where is_active = 1;
 
 CREATE INDEX staff_actions_by_action on staff_actions (store_id, action, id);
 
