@@ -8,7 +8,7 @@ import { sandboxNotice } from '../domain/sandbox.ts';
 import { formatMoney } from '../domain/money/money.ts';
 import { filledFormPath, hintPath, orderPath } from '../domain/online-sales/links.ts';
 import type {
-  MovementPage,
+  ProviderMovementPage,
   PaymentProvider,
   ProviderCredential,
   ProviderOutcome,
@@ -17,7 +17,8 @@ import { keyOfSale, type OnlineSale, type SaleKey } from '../domain/online-sales
 import { dayMs, sessionMs, waitAfter } from '../domain/online-sales/schedule.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Log } from '../platform/log.ts';
-import { recordSession, saleToken } from '../service/online-sales/begin.ts';
+import { recordSession } from '../service/online-sales/begin.ts';
+import { saleToken } from '../storage/online-sales/order-link.ts';
 import type { Checkout } from '../service/online-sales/checkout.ts';
 import { comparedFrom, recordMovements } from '../service/online-sales/compare.ts';
 import { listRequested, recordRefund } from '../service/online-sales/refund.ts';
@@ -225,7 +226,7 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
     let cursor: string | null = null;
     for (let page = 0; page < movementPagesMax; page += 1) {
       const from: string | null = cursor;
-      const outcome: ProviderOutcome<MovementPage> = await ask(opened, (api, credential) =>
+      const outcome: ProviderOutcome<ProviderMovementPage> = await ask(opened, (api, credential) =>
         api.listMovements(credential, { since, cursor: from }),
       );
       if (outcome.kind !== 'done') return;

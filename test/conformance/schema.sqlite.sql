@@ -708,7 +708,7 @@ CREATE TABLE online_sales (
   -- When the card was suspended because of the dispute.
   stopped_at integer,
   refunded integer not null default 0 check (refunded >= 0),
-  -- The part of refunds and lost disputes that the card did not have any more.
+  -- The part of refunds and lost disputes that the card no longer had.
   loss integer not null default 0 check (loss >= 0),
   -- The part that is to go back and that no refund is requested for, because one has failed.
   owed integer not null default 0 check (owed >= 0),

@@ -58,9 +58,9 @@ async function openWorld(books: Books): Promise<World> {
   const fate: Fate = { crashRate: rates.crash, crashes: 0, random, errors: [] };
   const provider = lossyProvider(() => books.clock.now());
   provider.lose = () => {
-    const drawn = random();
-    if (drawn < rates.before) return 'before';
-    return drawn < rates.before + rates.after ? 'after' : 'none';
+    const chance = random();
+    if (chance < rates.before) return 'before';
+    return chance < rates.before + rates.after ? 'after' : 'none';
   };
   const reviewAbove = amountIn(books.store, 4_000);
   const buy = await openBuyPage(books, { min: amountIn(books.store, 100), reviewAbove });
@@ -109,18 +109,18 @@ async function submit(world: World, { key, form }: Scenario): Promise<void> {
   );
 }
 
-/** What the buyer does on the page of the provider. */
+/** The buyer pays on the page of the provider, or does not. */
 function pay(world: World, held: HeldPayment): void {
   const { random } = world;
-  const drawn = random();
+  const chance = random();
   held.fingerprint = `card ${random.between(1, 40)}`;
   held.isRisky = random() < 0.05;
-  if (drawn < 0.1) note(world, 'abandoned');
-  else if (drawn < 0.2) {
+  if (chance < 0.1) note(world, 'abandoned');
+  else if (chance < 0.2) {
     held.state = 'waiting';
     note(world, 'delayed');
   } else {
-    if (drawn < 0.24) {
+    if (chance < 0.24) {
       held.amount = { ...held.amount, minor: held.amount.minor - 1n };
       note(world, 'another amount');
     }
@@ -280,7 +280,7 @@ function after(world: World, scenario: Scenario): void {
     });
   }
   const chosen = choices[random.between(0, choices.length - 1)] ?? [];
-  // What the provider does can be known before the payment is.
+  // The service can read a refund or dispute before it has read the payment.
   steps.push(
     ...(random() < 0.3 ? [] : [hinted]),
     ...(random() < 0.8 ? [decide] : []),
@@ -345,7 +345,7 @@ async function play(world: World, scenarios: readonly Scenario[]): Promise<void>
   }
 }
 
-/** Lets time pass without losses until nothing is expected any more. */
+/** Lets time pass without losses until no provider is expected to do anything. */
 async function settle(world: World): Promise<void> {
   const { books, provider, processes, fate } = world;
   provider.lose = () => 'none';
@@ -380,7 +380,7 @@ async function settle(world: World): Promise<void> {
   await process(async (sales) => await sales.compare());
 }
 
-/** What of a payment is the store's: paid, less refunds, less what a dispute has taken. */
+/** The part of a payment that the store keeps: less refunds, less the amount of a dispute. */
 function netOf(held: HeldPayment | undefined): bigint {
   if (held?.state !== 'paid') return 0n;
   const refunded = held.refunds
@@ -469,9 +469,9 @@ test(`${salesCount} sales with lost responses and crashes have each one card, or
   const world = await openWorld(books);
   const { provider, fate, random } = world;
   provider.failRefund = () => {
-    const drawn = random();
-    if (drawn < 0.05) return 'at once';
-    return drawn < 0.1 ? 'later' : 'no';
+    const chance = random();
+    if (chance < 0.05) return 'at once';
+    return chance < 0.1 ? 'later' : 'no';
   };
   const scenarios: Scenario[] = [];
   for (let from = 0; from < salesCount; from += groupSize) {

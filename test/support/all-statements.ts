@@ -3,6 +3,7 @@
  * values. `piecesMissing` names what they did not send; for that, `given` has values that fit.
  */
 
+import { recordProviderHealth, saveProvider } from '../../src/storage/online-sales/provider.ts';
 import { saveObject } from '../../src/storage/wallets/google.ts';
 import { recordWalletHealth } from '../../src/storage/wallets/wallet.ts';
 import { globSync, readFileSync } from 'node:fs';
@@ -53,6 +54,19 @@ const files = globSync('src/storage/**/*.ts').filter(
     ),
 );
 
+const anyProvider = {
+  kind: 'stripe',
+  isTest: false,
+  account: 'acct_1',
+  isActive: true,
+  hasHintSecret: false,
+  keySetAt: 1,
+  failingSince: null,
+  failure: null,
+  comparedUntil: null,
+  copiedAt: null,
+} as const;
+
 /** Runs of each function, with other values each. */
 const runs = 12;
 
@@ -69,6 +83,8 @@ function given(any: () => never): readonly (() => unknown)[] {
   const listed = { storeId, filter: any(), today: '2026-01-01', now: 1 };
   return [
     () => recordWalletHealth(any(), { failure: null, now: 0 }),
+    () => recordProviderHealth({ storeId, kind: 'stripe', isTest: false }, { failure: null, now: 0 }),
+    () => saveProvider(ctx, { ...anyProvider, storeId }, { key: code, hintSecret: null }),
     () => saveObject(ctx, { storeId, cardId }, { object: '3388.a', code, now: 1 }),
     () => countUnreadableRecords(['key']),
     () =>

@@ -20,7 +20,7 @@ export type HeldPayment = {
   readonly id: string;
   readonly saleKey: string;
   readonly request: SessionRequest;
-  /** Another amount than the one of the sale is that of a session which somebody has changed. */
+  /** Another amount than that of the sale: the session was changed. */
   amount: Money;
   state: PaymentState;
   readonly refunds: (ProviderRefund & { readonly idempotencyKey: string | null })[];
@@ -31,9 +31,9 @@ export type HeldPayment = {
 
 export type LossyProvider = PaymentProvider & {
   readonly payments: ReadonlyMap<string, HeldPayment>;
-  /** Requests by whether they were carried out and answered. */
+  /** Requests by whether they were carried out and responded to. */
   readonly counts: Record<Loss | 'rejected', number>;
-  /** What becomes of the next requests. */
+  /** Decides whether the next request or its response is lost. */
   lose: (method: string) => Loss;
   /** Whether the next refund is rejected, or fails after it was accepted. */
   failRefund: () => 'no' | 'at once' | 'later';

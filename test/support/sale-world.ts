@@ -57,7 +57,7 @@ export function amountIn({ currency }: Store, minor: number): Money {
 /** The error of a process that has ended. */
 export class Crash extends Error {}
 
-/** What ends processes, and what they have logged. */
+/** The ends of processes, and the errors that they have logged. */
 export type Fate = {
   /** The probability with which a process ends before, and after, each transaction. */
   crashRate: number;

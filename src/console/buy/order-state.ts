@@ -2,7 +2,7 @@
 
 import { isSuspended } from '../../domain/cards/card.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { codeShownDays, isUndecided, type OnlineSale } from '../../domain/online-sales/sale.ts';
+import { codeShownDays, isAwaitingPayment, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import { addDays, dayOf } from '../../domain/day.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { isUndelivered, type OrderFacts, type OrderedCard } from '../../service/online-sales/order.ts';
@@ -35,7 +35,7 @@ function shownUntil({ createdAt, paidAt, decidedAt }: OnlineSale, { store }: Buy
 /** What is the case with an order, in one sentence. */
 export function wordsOf(place: BuyPlace, order: ShownOrder): Words {
   const { sale } = order;
-  if (isUndecided(sale.state)) return unpaidWords(place, order);
+  if (isAwaitingPayment(sale.state)) return unpaidWords(place, order);
   const { texts } = place;
   if (sale.state === 'expired' || sale.state === 'failed')
     return { icon: 'ended', title: texts.endedTitle, text: texts.endedText };

@@ -5,7 +5,7 @@
 
 import { isSuspended } from '../../domain/cards/card.ts';
 import { orderPath } from '../../domain/online-sales/links.ts';
-import { isUndecided, keyOfSale } from '../../domain/online-sales/sale.ts';
+import { isAwaitingPayment, keyOfSale } from '../../domain/online-sales/sale.ts';
 import { phoneLink } from '../../domain/stores/identity.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -58,7 +58,7 @@ export async function openOrder(
   }
   const language = found.sale.language;
   const place = await buyPlaceOf(services, request, { page, language });
-  if (isUndecided(found.sale.state) && onlineSales) await onlineSales.refresh(keyOfSale(found.sale));
+  if (isAwaitingPayment(found.sale.state) && onlineSales) await onlineSales.refresh(keyOfSale(found.sale));
   const facts = await storage.read(() => readOrder(ctx, found.sale));
   // The code exists only after the card was made, which can have been now.
   const { code } =

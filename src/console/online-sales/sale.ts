@@ -1,6 +1,6 @@
 /** The page of one online sale: what happened to its payment and its card, and what staff can do. */
 
-import { isUndecided, keyOfSale, type OnlineRefund } from '../../domain/online-sales/sale.ts';
+import { isAwaitingPayment, keyOfSale, type OnlineRefund } from '../../domain/online-sales/sale.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { listCardEmails } from '../../service/emails/email.ts';
 import { endingOf } from '../cards/change-form.ts';
@@ -179,7 +179,7 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   const own = page.url(pathOfSale(page, sale));
   const refundable = refundableOf(opened);
   const items: Markup[] = [];
-  if (isUndecided(sale.state))
+  if (isAwaitingPayment(sale.state))
     items.push(
       markup`<li><form method="post" action="${own}/read"><button class="button">${actions.read}</button></form><span class="soft">${actions.readHint}</span></li>`,
     );

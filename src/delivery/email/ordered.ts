@@ -4,7 +4,7 @@ import type { EmailDelivery, EmailSettings } from '../../domain/emails/email.ts'
 import { orderPath } from '../../domain/online-sales/links.ts';
 import type { OnlineSale } from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { saleToken } from '../../service/online-sales/begin.ts';
+import { saleToken } from '../../storage/online-sales/order-link.ts';
 import type { Context } from '../../storage/context.ts';
 import { findSalePage } from '../../storage/online-sales/settings.ts';
 import type { Script } from '../../storage/sql/sql.ts';

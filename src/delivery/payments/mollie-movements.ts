@@ -6,7 +6,7 @@
 import type Type from 'typebox';
 import type { Static } from 'typebox';
 import type { Money } from '../../domain/money/money.ts';
-import type { MovementPage, ProviderMovement } from '../../domain/online-sales/payment.ts';
+import type { ProviderMovementPage, ProviderMovement } from '../../domain/online-sales/payment.ts';
 import { mapOutcome, type CallOutcome } from './provider-call.ts';
 import {
   instantIn,
@@ -52,7 +52,7 @@ function positionOf(cursor: string | null): { readonly list: List; readonly from
 export async function readMovements(
   get: Get,
   { since, cursor }: { readonly since: number; readonly cursor: string | null },
-): Promise<CallOutcome<MovementPage>> {
+): Promise<CallOutcome<ProviderMovementPage>> {
   const position = positionOf(cursor);
   if (!position) return { kind: 'rejected', detail: 'the cursor is not valid', status: 400 };
   const { list, from } = position;

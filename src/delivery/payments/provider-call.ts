@@ -41,7 +41,7 @@ export type ProviderEndpoint<Host extends string> = {
 };
 
 /** Another request with the same key is in progress, there are too many of them, or the server failed. */
-function isUndecided(status: number): boolean {
+function isAwaitingPayment(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
 }
 
@@ -73,7 +73,7 @@ export async function callProvider<Host extends string, Schema extends TSchema>(
   );
   const shown = shownWords(words);
   const detail = `responded with ${status}${shown === '' ? '' : `: ${shown}`}`;
-  if (!isUndecided(status)) return { kind: 'rejected', detail, status };
+  if (!isAwaitingPayment(status)) return { kind: 'rejected', detail, status };
   return { kind: 'unknown', detail, retryAfterMs: parseRetryAfter(response.retryAfter, now()) };
 }
 

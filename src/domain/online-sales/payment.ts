@@ -1,4 +1,4 @@
-/** What payment providers are asked and return. Each provider is one `PaymentProvider` in `delivery/payments`. */
+/** The requests to payment providers, and their responses. Each provider is one `PaymentProvider` in `delivery/payments`. */
 
 import type { Secret } from '../../platform/secret.ts';
 import type { Money } from '../money/money.ts';
@@ -63,7 +63,7 @@ export type Payment = {
   /** The amount that the session asks for. */
   readonly amount: Money;
   readonly paidAt: number | null;
-  /** As people read it: "Visa •••• 4242", "iDEAL". */
+  /** Shown to people: "Visa •••• 4242", "iDEAL". */
   readonly method: string | null;
   /** Equal for all payments with one payment card. Only a keyed digest is stored. */
   readonly fingerprint: string | null;
@@ -138,7 +138,7 @@ export type ProviderHint = {
   readonly now: number;
 };
 
-export type MovementPage = {
+export type ProviderMovementPage = {
   readonly movements: readonly ProviderMovement[];
   /** Null: this is the last page. */
   readonly next: string | null;
@@ -163,7 +163,7 @@ export type PaymentProvider = {
   readonly listMovements: (
     credential: ProviderCredential,
     page: { readonly since: number; readonly cursor: string | null },
-  ) => Promise<ProviderOutcome<MovementPage>>;
+  ) => Promise<ProviderOutcome<ProviderMovementPage>>;
   readonly examine: (credential: ProviderCredential) => Promise<ProviderOutcome<ProviderAccount>>;
   /** The ids of the sessions or payments that a hint is about. A forged or unreadable one names none. */
   readonly readHint: (credential: ProviderCredential, hint: ProviderHint) => readonly string[];

@@ -69,7 +69,7 @@ export type FormError = {
     'missing' | 'unexpected' | 'too-low' | 'too-high' | 'too-long' | 'link' | 'past' | 'too-late';
 };
 
-/** What reads as a link in an email program: a scheme, `www.`, or a name with a usual ending before a blank or a path. */
+/** Email programs make a link of this: a scheme, `www.`, or a name with a usual ending before a blank or a path. */
 const link =
   /(?:[a-z][a-z\d+.-]{1,20}:\/\/)|(?:\bwww\.)|(?:\b[a-z\d-]{1,63}\.(?:com|net|org|info|biz|io|co|me|ru|cn|xyz|top|shop|online|site|link|click|app|dev|eu|de|fr|uk|it|es|nl|pl|ly|gl|to|cc|tk)\b)/iu;
 
@@ -157,7 +157,7 @@ export function exceedsLimit(page: SalePage, limit: DayLimit, sold: bigint, amou
   return max !== null && sold + amount.minor > max.minor;
 }
 
-/** What is known of a paid sale when its card can be made. */
+/** The facts about a paid sale when its card can be made. */
 export type ReviewFacts = {
   readonly sale: Pick<OnlineSale, 'amount'>;
   readonly payment: Pick<Payment, 'isRisky' | 'cardCountry'>;

@@ -31,14 +31,14 @@ export function isPaid(state: SaleState): state is 'review' | 'issued' | 'return
 }
 
 /** Whether a payment is still expected. */
-export function isUndecided(state: SaleState): state is 'new' | 'open' | 'waiting' {
+export function isAwaitingPayment(state: SaleState): state is 'new' | 'open' | 'waiting' {
   return state === 'new' || state === 'open' || state === 'waiting';
 }
 
 /** `email`: to the recipient, whose code the buyer never sees. `self`: the card is shown to the buyer. */
 export const deliveries = ['email', 'self'] as const;
 
-export type Delivery = (typeof deliveries)[number];
+export type SaleDelivery = (typeof deliveries)[number];
 
 /** The longest texts of the form, in code points. Messages are sent to people who did not ask for them, so they are short. */
 export const formLengths = { name: 60, message: 500 } as const;
@@ -58,7 +58,7 @@ export type SaleForm = {
   readonly design: CardDesign;
   readonly buyerName: string | null;
   readonly buyer: EmailAddress;
-  readonly delivery: Delivery;
+  readonly delivery: SaleDelivery;
   readonly recipientName: string | null;
   /** Null exactly for the delivery `self`. */
   readonly recipient: EmailAddress | null;
@@ -102,7 +102,7 @@ export type OnlineSale = {
   /** Texts and addresses are null after they were erased. */
   readonly buyerName: string | null;
   readonly buyerAddress: string | null;
-  readonly delivery: Delivery;
+  readonly delivery: SaleDelivery;
   readonly recipientName: string | null;
   readonly recipientAddress: string | null;
   readonly senderName: string | null;
@@ -124,7 +124,7 @@ export type OnlineSale = {
   readonly disputed: Money;
   /** The refunds that were requested and have not failed. */
   readonly refunded: Money;
-  /** The part of refunds and lost disputes that the card did not have any more: a loss of the store. */
+  /** The part of refunds and lost disputes that the card no longer had: a loss of the store. */
   readonly loss: Money;
   /** The part that is to go back to the buyer and that no refund is requested for, because one has failed. */
   readonly owed: Money;

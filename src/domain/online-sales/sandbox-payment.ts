@@ -227,7 +227,7 @@ export function refundedInSandbox(
   return withRefund(payment, { refundKey, minor, state: 'paid', at: now });
 }
 
-/** What the provider returns for a session. */
+/** Returns a session as a provider does. */
 export function paymentOfSandbox(payment: SandboxPayment, currency: Currency): Payment {
   const { id, saleKey, minor, state, dueAt, method, paidAt, dispute } = payment;
   const amount: Money = { minor, currency };

@@ -21,10 +21,10 @@ import {
 } from '../../domain/online-sales/sale.ts';
 import { dayMs, waitAfter } from '../../domain/online-sales/schedule.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { sameBytes } from '../../platform/keys.ts';
 import { idsAt } from '../../platform/random.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Context } from '../../storage/context.ts';
+import { isTokenOf, saleIdIn } from '../../storage/online-sales/order-link.ts';
 import type { StoreProvider } from '../../storage/online-sales/provider.ts';
 import {
   findSaleOfForm,
@@ -37,9 +37,11 @@ import {
 } from '../../storage/online-sales/sale.ts';
 import { RetryTransaction, type Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStoreByDomain } from '../../storage/stores/store.ts';
-import { digestOf, startOfToday } from './limits.ts';
+import { traceDigest, startOfToday } from './limits.ts';
 import { findSaleSettings, isSelling, pageOf } from './settings.ts';
 import { requireSale } from './settle.ts';
+
+export { saleToken } from '../../storage/online-sales/order-link.ts';
 
 /** A store that sells online. */
 export type BuyPage = {
@@ -95,7 +97,7 @@ export function* beginSale(
   if (earlier) return { sale: earlier, isNew: false };
   if (!provider || !(buy.isOpen || isTrial)) throw new Fault('not-found');
   assertForm(ctx, buy, form);
-  const networkDigest = digestOf(ctx, 'network', network);
+  const networkDigest = traceDigest(ctx, 'network', network);
   yield* assertDayLimits(ctx, store, page, {
     amount: form.amount,
     buyerKey: form.buyer.key,
@@ -199,22 +201,6 @@ export function* recordSession(ctx: Context, key: SaleKey, session: PaymentSessi
   return opened;
 }
 
-const macLength = 16;
-const tokenForm = /^([1-9]\d{15})_([\w-]{22})$/;
-
-function boundTo({ storeId, id, key }: Pick<OnlineSale, 'storeId' | 'id' | 'key'>): string {
-  return JSON.stringify(['order', storeId, id, key]);
-}
-
-/** The token in the link to the page of an order, which is neither stored nor guessable. */
-export function saleToken(
-  { keys }: Pick<Context, 'keys'>,
-  sale: Pick<OnlineSale, 'storeId' | 'id' | 'key'>,
-): string {
-  const mac = keys.digest('order-link', boundTo(sale)).subarray(0, macLength);
-  return `${keys.publicIds.of(sale.id)}_${Buffer.from(mac).toString('base64url')}`;
-}
-
 /** A sale as its buyer sees it. */
 export type OpenSale = {
   readonly store: Store;
@@ -225,17 +211,13 @@ export type OpenSale = {
 
 /** Opens the link of an order; undefined: it is not one of the store. @throws Fault `store-closed`. */
 export function* openSale(ctx: Context, domain: string, token: string): Script<OpenSale | undefined> {
-  const [, number = '', mac = ''] = tokenForm.exec(token) ?? [];
-  const saleId = ctx.keys.publicIds.read(Number(number));
+  const saleId = saleIdIn(ctx, token);
   const record = yield* findStoreByDomain(domain);
   if (!record || saleId === undefined) return undefined;
   assertStoreOpen(record);
   const { store } = record;
   const sale = yield* findStoredSale({ storeId: store.id, saleId });
-  if (!sale) return undefined;
-  const given = Buffer.from(mac, 'base64url');
-  const digests = ctx.keys.digests('order-link', boundTo(sale));
-  if (!digests.some((digest) => sameBytes(digest.subarray(0, macLength), given))) return undefined;
+  if (!sale || !isTokenOf(ctx, sale, token)) return undefined;
   return { store, sale, code: yield* shownCode(ctx, store, sale) };
 }
 

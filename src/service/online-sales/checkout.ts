@@ -1,4 +1,4 @@
-/** What the pages ask of payment providers. `start/online-sales.ts` has it: scripts make no requests. */
+/** The requests of the pages to payment providers. `start/online-sales.ts` makes them, because scripts make none. */
 
 import type {
   ProviderAccount,

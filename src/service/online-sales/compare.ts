@@ -1,6 +1,6 @@
 /** Compares what payment providers say that they moved with the sales, and names every difference. */
 
-import type { MovementPage } from '../../domain/online-sales/payment.ts';
+import type { ProviderMovementPage } from '../../domain/online-sales/payment.ts';
 import { isPaid, keyOfSale, type OnlineSale, type SaleKey } from '../../domain/online-sales/sale.ts';
 import { dayMs } from '../../domain/online-sales/schedule.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -41,7 +41,7 @@ export function comparedFrom({
  */
 export function* recordMovements(
   place: ProviderPlace,
-  { movements }: Pick<MovementPage, 'movements'>,
+  { movements }: Pick<ProviderMovementPage, 'movements'>,
 ): Script<readonly SaleKey[]> {
   const sales = new Map<number, SaleKey>();
   for (const movement of movements) {
@@ -81,7 +81,7 @@ function* differenceOf({ sale, paid, wentBack }: ComparedSale): Script<Differenc
     : { kind: 'refunds', sale, atProvider: wentBack, here };
 }
 
-/** What went back according to the sale, in minor units; undefined: some of it is on its way. */
+/** The sum that went back according to the sale, in minor units; undefined: some of it is on its way. */
 function* wentBackHere(sale: StoredSale): Script<bigint | undefined> {
   const refunds = yield* listRefunds(keyOfSale(sale));
   if (refunds.some(({ state }) => state === 'requested' || state === 'pending')) return undefined;

@@ -132,7 +132,7 @@ export type Converged = {
   readonly isIncomplete: boolean;
 };
 
-/** What the money that goes back depends on. */
+/** The facts that decide how much goes back. */
 type Facts = {
   readonly store: Store;
   readonly sale: StoredSale;

@@ -1,7 +1,7 @@
 /** Makes the card of a paid sale: the card, the state of the sale and the emails are one transaction. */
 
 import assert from 'node:assert/strict';
-import { isUndecided, keyOfSale } from '../../domain/online-sales/sale.ts';
+import { isAwaitingPayment, keyOfSale } from '../../domain/online-sales/sale.ts';
 import type { SalePage } from '../../domain/online-sales/rules.ts';
 import { detailsOf } from '../../domain/cards/field-values.ts';
 import { dayOf } from '../../domain/day.ts';
@@ -58,7 +58,10 @@ export function* issueSale(
   ctx: Context,
   { store, page, sale }: { readonly store: Store; readonly page: SalePage; readonly sale: StoredSale },
 ): Script<StoredSale> {
-  assert(sale.cardId === null && (isUndecided(sale.state) || sale.paidAt !== null), 'the sale has a card');
+  assert(
+    sale.cardId === null && (isAwaitingPayment(sale.state) || sale.paidAt !== null),
+    'the sale has a card',
+  );
   const buyer = addressOf(sale.buyerAddress, sale.buyerKey);
   assert(buyer, 'the buyer was erased');
   const { minor, currency } = sale.amount;

@@ -1,4 +1,4 @@
-/** What the limits of a day count: sales of one address, one payment card, one network, and the store. */
+/** Counts for the limits of a day: sales of one address, one payment card, one network, and the store. */
 
 import { dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -7,7 +7,7 @@ import type { Context } from '../../storage/context.ts';
 const digestLength = 16;
 
 /** The digest of a payment card or network, of which nothing else is stored. */
-export function digestOf(
+export function traceDigest(
   { keys }: Pick<Context, 'keys'>,
   what: 'card' | 'network',
   text: string,

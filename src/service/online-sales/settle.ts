@@ -33,7 +33,7 @@ import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
 import { converge, hasTaken, insertRequested, takeWhatIsLeft, type Converged } from './going-back.ts';
 import { isIssuable, issueSale, saleActor } from './issuing.ts';
-import { digestOf, startOfToday } from './limits.ts';
+import { traceDigest, startOfToday } from './limits.ts';
 import { pageOf } from './settings.ts';
 
 export type LockedSale = { readonly store: Store; readonly sale: StoredSale };
@@ -70,7 +70,7 @@ function* save(
   const attempts = sale.state === before.state ? sale.attempts : 0;
   const next = nextReadAt({ ...sale, attempts }, { now, refunds, isIncomplete });
   const trialEnd = trialEndOf(ctx, sale);
-  // What is spent of a trial does not go back.
+  // The spent part of a trial does not go back.
   const nextAt = trialEnd === null || trialEnd <= now ? next : Math.min(next ?? trialEnd, trialEnd);
   const saved = { ...sale, attempts, nextAt };
   yield* updateSale(saved);
@@ -110,7 +110,7 @@ function* settlePayment(ctx: Context, { store, sale, payment }: Settling): Scrip
 /** A sale that was just paid: its card is made, or it is reviewed or returned. */
 function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Script<StoredSale> {
   const now = ctx.clock.now();
-  const fingerprint = payment.fingerprint === null ? null : digestOf(ctx, 'card', payment.fingerprint);
+  const fingerprint = payment.fingerprint === null ? null : traceDigest(ctx, 'card', payment.fingerprint);
   const paid: StoredSale = {
     ...sale,
     paidAt: now,
@@ -249,7 +249,7 @@ function refundOfProvider(ctx: Context, sale: StoredSale, read: ProviderRefund):
   };
 }
 
-/** Why a sale in review is returned without a decision of staff; null: it stays in review. */
+/** The reason for which a sale in review is returned without a decision of staff; null: it stays in review. */
 function endOfReview(sale: StoredSale, refunds: readonly OnlineRefund[], now: number): ReturnReason | null {
   if (refunds.some(({ state }) => state !== 'failed')) return 'refunded';
   if (sale.dispute !== null && sale.dispute !== 'won') return 'disputed';
@@ -298,7 +298,7 @@ function* requestOwed(
   return [yield* insertRequested(ctx, sale, { ...bySystem, amount })];
 }
 
-/** Ends a sale whose session was never recorded, so that nobody has seen where to pay. */
+/** Ends a sale whose session was never recorded, so that it was never shown to its buyer. */
 export function* expireUnrecorded(ctx: Context, key: SaleKey): Script<OnlineSale> {
   const { sale } = yield* requireSale(key);
   const now = ctx.clock.now();

@@ -36,7 +36,7 @@ export function* recordMovement(
   return inserted && sale && toSale(sale);
 }
 
-/** What the provider has moved for a sale, in minor units, and what the sale says. */
+/** A sale, and the sums that its provider has moved, in minor units. */
 export type ComparedSale = {
   readonly sale: StoredSale;
   readonly paid: bigint;
@@ -137,7 +137,7 @@ export function* listMovementsOf({
   });
 }
 
-export type MovementSum = {
+export type PaymentMovementSum = {
   readonly provider: ProviderKind;
   readonly isTest: boolean;
   readonly payoutId: string | null;
@@ -152,7 +152,7 @@ export type MovementSum = {
 export function* sumMovements(
   storeId: number,
   { from, to }: { readonly from: number; readonly to: number },
-): Script<readonly MovementSum[]> {
+): Script<readonly PaymentMovementSum[]> {
   type Row = {
     provider: ProviderKind;
     is_test: bigint;

@@ -115,7 +115,7 @@ export function* removeProvider({ storeId, kind, isTest }: ProviderPlace): Scrip
     where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}`);
 }
 
-/** @param failure null: the last request was answered. */
+/** @param failure null: the last request had a response. */
 export function* recordProviderHealth(
   { storeId, kind, isTest }: ProviderPlace,
   { failure, now }: { readonly failure: string | null; readonly now: number },

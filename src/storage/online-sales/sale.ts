@@ -4,7 +4,7 @@ import type { CardDesign } from '../../domain/cards/design.ts';
 import type { DisputeState, ProviderKind } from '../../domain/online-sales/payment.ts';
 import {
   saleStates,
-  type Delivery,
+  type SaleDelivery,
   type OnlineSale,
   type ReturnReason,
   type ReviewReason,
@@ -74,7 +74,7 @@ const fixed = {
   amount: money('amount'),
   currency: writeOnly<string>()((sale: Pick<OnlineSale, 'amount'>) => sale.amount.currency.code),
   design: unchanged<CardDesign>()('design'),
-  delivery: unchanged<Delivery>()('delivery'),
+  delivery: unchanged<SaleDelivery>()('delivery'),
   send_on: textOrNull('sendOn'),
   language: text('language'),
   created_at: integer('createdAt'),
@@ -212,7 +212,7 @@ export function* listSalesOf(
   return rows.map(toSale);
 }
 
-/** What was sold since an instant (ms) that counts towards the limits of a day, in minor units. */
+/** The sums that count towards the limits of a day, in minor units. */
 export type DaySales = { readonly address: bigint; readonly network: bigint; readonly store: bigint };
 
 /** @param since the internal id from which sales are of the day. */
@@ -231,7 +231,7 @@ export function* sumDaySales(
   return row;
 }
 
-/** What was paid with a payment card since an instant, in minor units. @param since an internal id. */
+/** Sums the payments with a payment card since an instant, in minor units. @param since an internal id. */
 export function* sumCardSales(
   storeId: number,
   { since, fingerprint, except }: { since: number; fingerprint: Uint8Array; except: number },
@@ -370,7 +370,7 @@ export function* countStoredSales(storeId: number): Script<StoredCounts> {
   };
 }
 
-/** What was paid online since an instant (ms), in minor units, for the notice of limited networks (PSD2, article 37). */
+/** Sums the online payments of a period (ms), in minor units, for the notice of limited networks (PSD2, article 37). */
 export function* sumPaidSales(storeId: number, from: number, to: number): Script<bigint> {
   const { paid } = yield* one(sql<{ paid: bigint }>`
     select cast(coalesce(sum(amount), 0) as bigint) as paid from online_sales

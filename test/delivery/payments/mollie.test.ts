@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after, beforeEach } from 'node:test';
 import { openMollie } from '../../../src/delivery/payments/mollie.ts';
 import { currencyOf } from '../../../src/domain/money/currency.ts';
-import type { MovementPage, Payment } from '../../../src/domain/online-sales/payment.ts';
+import type { ProviderMovementPage, Payment } from '../../../src/domain/online-sales/payment.ts';
 import { mollieService, type MollieMethod } from '../../support/mollie.ts';
 import { credentialOf, sessionRequest, valueOf } from '../../support/provider-payments.ts';
 
@@ -211,7 +211,7 @@ async function movementsSince(since: number) {
   let cursor: string | null = null;
   let pages = 0;
   do {
-    const page: MovementPage = valueOf(await provider.listMovements(credential, { since, cursor }));
+    const page: ProviderMovementPage = valueOf(await provider.listMovements(credential, { since, cursor }));
     movements.push(...page.movements);
     cursor = page.next;
     pages += 1;
