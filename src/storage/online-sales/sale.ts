@@ -33,13 +33,12 @@ import {
   all,
   execute,
   first,
-  joined,
   one,
   part,
   sql,
   toNumber,
   ValueList,
-  type Part,
+  type Statement,
   type Script,
 } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
@@ -332,20 +331,28 @@ function statesOf(states: readonly SaleState[]): ValueList {
 /** The sales of a store before an id, the newest first. */
 export function* listStoredSales(
   storeId: number,
-  { states, addressKey, id, needsStaff }: StoredFilter,
+  filter: StoredFilter,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly StoredSale[]> {
-  const conditions: readonly Part[] = [
-    part`o.store_id = ${storeId} and o.id < ${before}`,
-    ...(states ? [part`o.state in (${statesOf(states)})`] : []),
-    ...(addressKey === null ? [] : [part`(o.buyer_key = ${addressKey} or o.recipient_key = ${addressKey})`]),
-    ...(id === null ? [] : [part`o.id = ${id}`]),
-    ...(needsStaff ? [needed] : []),
-  ];
-  const rows = yield* all(sql<SaleRow>`
-    select ${saleColumns} from online_sales o where ${joined(conditions, ' and ')}
-    order by o.id desc limit ${limit}`);
-  return rows.map(toSale);
+  const { states, addressKey, id, needsStaff } = filter;
+  const listed = part`select ${saleColumns} from online_sales o where o.store_id = ${storeId} and o.id < ${before}`;
+  const newest = part`order by o.id desc limit ${limit}`;
+  const ofStates = part`o.state in (${statesOf(states ?? saleStates)})`;
+  // Each has a statement of its own, whose index it uses.
+  if (id !== null) return yield* salesOf(sql`${listed} and o.id = ${id} and ${ofStates} ${newest}`);
+  if (addressKey !== null) {
+    const ofAddress = part`(o.buyer_key = ${addressKey} or o.recipient_key = ${addressKey})`;
+    return needsStaff
+      ? yield* salesOf(sql`${listed} and ${ofAddress} and ${needed} ${newest}`)
+      : yield* salesOf(sql`${listed} and ${ofAddress} and ${ofStates} ${newest}`);
+  }
+  if (needsStaff) return yield* salesOf(sql`${listed} and ${needed} ${newest}`);
+  if (states) return yield* salesOf(sql`${listed} and ${ofStates} ${newest}`);
+  return yield* salesOf(sql`${listed} ${newest}`);
+}
+
+function* salesOf(statement: Statement<SaleRow>): Script<readonly StoredSale[]> {
+  return (yield* all(statement)).map(toSale);
 }
 
 export type StoredCounts = {
