@@ -265,7 +265,9 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
         try {
           await comparePlace(place);
         } catch (error) {
-          if (!isStoreClosed(error)) throw error;
+          // A provider that cannot be compared does not stop the others.
+          if (!isStoreClosed(error))
+            logger.error({ err: error, provider: place.kind }, 'a payment provider could not be compared');
         }
     },
 

@@ -247,6 +247,12 @@ export const otherTables: Readonly<Record<string, string>> = {
   accountants: 'Settings of a store.',
   accountant_emails: 'Emails that were sent, or wait.',
   wallets: 'Settings of a store.',
+  sale_pages: 'Settings of a store.',
+  payment_providers: 'Settings of a store, with sealed keys.',
+  online_sales:
+    'Compared with the entries of their cards: `money/online-sales.test.ts`. The payments are at the provider, which is read each night.',
+  online_sale_refunds: 'Compared each night with the refunds at the provider. Their sales must exist.',
+  payment_movements: 'Copied from the provider. Their sales must exist.',
   wallet_cards: 'A queue, with the ids of objects at Google and sealed codes. Its cards must exist.',
   wallet_devices: 'Devices that receive pushes. Their cards must exist.',
   external_ids:

@@ -287,6 +287,34 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
           (store_id, id, accountant_id, kind, month, format, link_until, state, created_at, ended_at, response)
         values (${store.id}, 2, 1, 'month', '2026-01', 'datev', ${now}, 'sent', ${now}, ${now}, '250 größe')`,
       sql`
+        insert into sale_pages (store_id, is_open, currency, presets, lowest, highest, terms, frame_domains, reviews_first,
+          reviews_foreign, review_hours, delay_minutes, work, country, updated_at)
+        values (${store.id}, 1, 'EUR', '2500,5000', 1000, 25000, 'https://flowers.example/größe', 'www.flowers.example', 0,
+          1, 24, 0, 'auto', 'DE', ${now})`,
+      sql`
+        insert into payment_providers (store_id, kind, is_test, account, credential, has_hint_secret, is_active, key_set_at,
+          compared_until)
+        values (${store.id}, 'stripe', 0, 'acct_größe', ${bytes}, 1, 1, ${now}, ${now})`,
+      sql`
+        insert into online_sales (store_id, id, form_key, provider, is_test, session_id, session_url, session_expires_at,
+          payment_id, state, amount, currency, design, buyer_name, buyer_address, buyer_key, delivery, recipient_name,
+          recipient_address, recipient_key, sender_name, message, send_on, language, method, fingerprint, network,
+          card_country, is_bank_checked, is_risky, review_reasons, return_reason, dispute, disputed_at, disputed, refunded,
+          created_at, paid_at, decided_at, attempts)
+        values (${store.id}, 1, '0123456789abcdefghijkl', 'stripe', 0, 'cs_1', 'https://pay.example/1', ${now}, 'pi_1',
+          'returned', 5000, 'EUR', 'birthday', 'Käthe', 'Käthe@exämple.com', 'käthe@exämple.com', 'email', 'Grace',
+          'grace@example.com', 'grace@example.com', 'Käthe', 'Alles Gute 🎂', '2099-12-31', 'de', 'Visa •••• 4242', ${bytes},
+          ${bytes}, 'DE', 1, 0, 'amount,first', 'staff', 'won', ${now}, 0, 5000, ${now}, ${now}, ${now}, 2)`,
+      sql`
+        insert into online_sale_refunds (store_id, sale_id, id, key, requested_by, actor, reason, amount, currency, state,
+          provider_id, created_at, settled_at)
+        values (${store.id}, 1, 1, 'refund-key', 'review', 'staff:1', 'unklar', 5000, 'EUR', 'paid', 're_1', ${now}, ${now})`,
+      sql`
+        insert into payment_movements (store_id, provider, is_test, id, kind, amount, fee, currency, at, payment_id, payout_id,
+          sale_key, sale_id)
+        values (${store.id}, 'stripe', 0, 'txn_1', 'payment', 5000, 99, 'EUR', ${now}, 'pi_1', 'po_1',
+          '0123456789abcdefghijkl', 1)`,
+      sql`
         insert into column_headings (store_id, columns, updated_at)
         values (${store.id}, '{"gruss":"message"}', ${now})`,
     ),
