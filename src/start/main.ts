@@ -145,6 +145,13 @@ async function openSecurely(
 
 type Parts = ReturnType<typeof partsOf>;
 
+/** The base of links for browsers on this machine, where gift cards have no value; null: there are no such pages. */
+function localPagesUrlOf(config: Config): string | null {
+  const { hasConsole, isSandbox, port, basePath } = config;
+  const isLocal = isSandbox || localUseOf(config).isDevelopment;
+  return hasConsole && isLocal && port !== 0 ? `http://localhost:${port}${basePath}` : null;
+}
+
 /** Returns the common parts of the server, the pages and the jobs. */
 function partsOf(base: Base) {
   const {
@@ -161,7 +168,7 @@ function partsOf(base: Base) {
   const mayUseLoopback = loopbackRule({ isDevelopment, isPublicUrlLocal: isForThisMachine }, storage);
   const turns = createTurns(limits.waitingListsMax);
   const email = setUpEmail(config, { database, logger, network: emailNetwork });
-  const pagesUrl = pagesUrlOf(config);
+  const pagesUrl = pagesUrlOf(config) ?? localPagesUrlOf(config);
   const payments = openPaymentProviders({
     network: emailNetwork,
     now: () => ctx.wallClock.now(),

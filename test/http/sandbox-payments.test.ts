@@ -5,31 +5,39 @@ import test, { after } from 'node:test';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join } from '../support/console.ts';
 import { formOf, textOfPage } from '../support/counter-staff.ts';
-import { startService, type TestResponse } from '../support/service.ts';
+import { freePort } from '../support/postgres-port.ts';
+import { startService } from '../support/service.ts';
 
 const path = '/settings/online-sales';
 const origin = 'https://cards.flowers.example';
 
-const service = await startService({
+const sandbox = {
   isSandbox: true,
   stores: [{ domain: consoleDomain, name: 'Flowers', currency: 'EUR', vat: { kind: 'multi_purpose' } }],
-  environment: { PUBLIC_URL: origin },
-});
+} as const;
+const service = await startService({ ...sandbox, environment: { PUBLIC_URL: origin } });
 after(() => service[Symbol.asyncDispose]());
 const at = { ...service, url: origin };
 const visitor = (): Browser => openBrowser(at);
 const owner = await join(service, 'owner', visitor());
 
-async function send(action: string, changes: Readonly<Record<string, string>> = {}): Promise<TestResponse> {
-  const response = await owner.post(action, { ...formOf(await owner.get(path), action), ...changes });
+async function send(
+  by: Browser,
+  action: string,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const response = await by.post(action, { ...formOf(await by.get(path), action), ...changes });
   assert.equal(response.status, 303, textOfPage(response));
-  return response;
+}
+
+async function openBuyPage(by: Browser): Promise<void> {
+  await send(by, `${path}/provider`, { kind: 'sandbox', provider_key: '', hint_secret: '' });
+  await send(by, path, { terms_url: 'https://flowers.example/terms', review_above: '' });
+  await send(by, `${path}/open`);
 }
 
 test('the provider of the sandbox needs no key, and its page opens', async () => {
-  await send(`${path}/provider`, { kind: 'sandbox', provider_key: '', hint_secret: '' });
-  await send(path, { terms_url: 'https://flowers.example/terms', review_above: '' });
-  await send(`${path}/open`);
+  await openBuyPage(owner);
   assert.match(textOfPage(await owner.get(path)), /This is a sandbox/);
 });
 
@@ -37,9 +45,8 @@ let orders = 0;
 
 type Order = { readonly pay: string; readonly buyer: Browser };
 
-async function order(): Promise<Order> {
+async function order(buyer = visitor(), base = origin): Promise<Order> {
   orders += 1;
-  const buyer = visitor();
   const page = await buyer.get(`/buy/${consoleDomain}`);
   const [, action = ''] = /<form[^>]* action="(\/buy[^"]*)"/.exec(page.text) ?? [];
   const sent = await buyer.post(action, {
@@ -54,7 +61,7 @@ async function order(): Promise<Order> {
   });
   assert.equal(sent.status, 303, textOfPage(sent));
   const { href, pathname } = new URL(sent.headers.get('location') ?? '');
-  assert.equal(href, `${origin}${pathname}`);
+  assert.equal(href, `${base}${pathname}`);
   return { pay: pathname, buyer };
 }
 
@@ -146,4 +153,13 @@ test('the page exists only for sessions, and only for actions that are possible'
     body: 'action=pay',
   });
   assert.equal(crossSite.status, 403);
+});
+
+test('a sandbox without a public URL sells on this machine', async () => {
+  const port = await freePort();
+  await using local = await startService({ ...sandbox, environment: { PORT: String(port) } });
+  await openBuyPage(await join(local, 'owner'));
+  const ordered = await order(openBrowser(local), `http://localhost:${port}`);
+  assert.match(await act(ordered, 'pay'), new RegExp(`^/buy/${consoleDomain}/order/`));
+  assert.deepEqual(await local.query('select state from online_sales'), [{ state: 'issued' }]);
 });
