@@ -15,6 +15,12 @@ import {
   startSelling,
   type FormValues,
 } from '../support/buy-page.ts';
+import { wallClockOf } from '../../src/platform/clock.ts';
+import { saleToken } from '../../src/service/online-sales/begin.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
+import { findStoreByDomain } from '../../src/storage/stores/store.ts';
 import { textOfPage } from '../support/counter-staff.ts';
 import { startService } from '../support/service.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
@@ -296,8 +302,7 @@ async function afterwards(...actions: readonly FormValues[]): Promise<string> {
   let page = '';
   for (const action of actions) {
     const to = redirectOf(await browser.post(session, action));
-    // A cancelled payment leads to the form, which names the order.
-    if (to.startsWith(path)) page = to.replace('?order=', '/order/');
+    if (to.startsWith(path)) page = to;
   }
   return textOfPage(await browser.get(page));
 }
@@ -306,7 +311,6 @@ test('every state of an order has its page', async () => {
   const pay = { action: 'pay', method: 'card' };
   const states: readonly (readonly [readonly FormValues[], readonly string[]])[] = [
     [[{ action: 'pay-later' }], [texts.waitingTitle, texts.confirmed]],
-    [[{ action: 'cancel' }], [texts.openTitle, texts.continue]],
     [[{ action: 'decline' }], [texts.endedTitle, texts.another]],
     [[{ action: 'pay-later' }, { action: 'fail' }], [texts.endedTitle]],
     [
@@ -326,6 +330,31 @@ test('every state of an order has its page', async () => {
     const said = await afterwards(...actions);
     for (const part of parts) assert.ok(said.includes(part), `${JSON.stringify(actions)}: ${part}: ${said}`);
   }
+});
+
+test('an order that is not paid leads to its payment, and follows it', async () => {
+  const browser = visitor();
+  const key = keyIn((await browser.get(path)).text);
+  const session = redirectOf(await browser.post(path, { ...giftForm, key }));
+  await using database = await openDatabase(readConfig(selling.environment), {
+    prepare: false,
+    clock: wallClockOf(selling.clock),
+  });
+  const { ctx, storage } = database;
+  const sale = await storage.read(function* find() {
+    const record = yield* findStoreByDomain(buyDomain);
+    return record && (yield* findSaleOfForm(record.store.id, key));
+  });
+  assert.ok(sale);
+  const page = await browser.get(`${path}/order/${saleToken(ctx, sale)}`);
+  const said = textOfPage(page);
+  for (const part of [texts.openTitle, texts.continue, texts.ordered]) assert.ok(said.includes(part), part);
+  assert.ok(
+    page.text.includes(`href="${selling.url.replace('127.0.0.1', 'localhost')}${session}"`),
+    page.text,
+  );
+  assert.match(page.text, /data-refresh="10"/);
+  assert.match(page.text, /<noscript><meta http-equiv="refresh" content="10"><\/noscript>/);
 });
 
 test('an order that staff review says until when', async () => {

@@ -43,6 +43,10 @@ export async function openSandboxPage(
     yield* saveSalePage({
       ...defaultSalePage(store),
       isOpen: true,
+      addressLimit: null,
+      cardLimit: null,
+      networkLimit: null,
+      storeLimit: null,
       presets: [money(2_500), money(5_000), money(10_000)],
       min: money(1_000),
       max: money(25_000),
