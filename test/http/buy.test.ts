@@ -22,7 +22,8 @@ import { openDatabase } from '../../src/start/database.ts';
 import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
 import { findStoreByDomain } from '../../src/storage/stores/store.ts';
 import { textOfPage } from '../support/counter-staff.ts';
-import { startService } from '../support/service.ts';
+import { until } from '../support/delivering.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 
 const path = `/buy/${buyDomain}`;
@@ -404,4 +405,50 @@ test('without a response of the provider nothing was paid, and everything typed 
   for (const part of ['Grace Hopper', 'grace@example.com', 'alan@example.com'])
     assert.ok(silent.text.includes(part), part);
   assert.equal(keyIn(silent.text), key);
+});
+
+/** The text of the newest kept email with a subject. */
+async function emailWith(service: TestService, subject: string): Promise<string> {
+  let found = '';
+  await until(async () => {
+    const list = await service.request('/dev/mails');
+    const rows = list.text.split('<tr').filter((row) => row.includes(subject));
+    const [, name] = /href="mails\/([^"]+)"/.exec(rows[0] ?? '') ?? [];
+    if (name === undefined) return false;
+    found = textOfPage(await service.request(`/dev/mails/${name}/html`));
+    return true;
+  });
+  return found;
+}
+
+test('an order that is reviewed and then returned is told in emails with the link to its page', async () => {
+  await using service = await startSelling({ reviewsFirst: true, reviewHours: 1 });
+  const browser = openBrowser(service);
+  const page = await decide(browser, redirectOf(await order(browser)));
+  const reviewed = await emailWith(service, texts.reviewTitle);
+  for (const part of ['Without a decision by ', texts.orderTitle, 'https://flowers.example/terms'])
+    assert.ok(reviewed.includes(part), `${part}: ${reviewed}`);
+  service.clock.advance(2 * 60 * 60_000);
+  const returned = await emailWith(service, texts.returnedTitle);
+  assert.ok(returned.includes('€50.00'), returned);
+  assert.ok(textOfPage(await browser.get(page)).includes(texts.returnedTitle));
+});
+
+test('the receipt and the email with the card name the order, the tax, and the source of the address', async () => {
+  await using service = await startSelling();
+  const browser = openBrowser(service);
+  const page = await decide(
+    browser,
+    redirectOf(await order(browser, { ...giftForm, amount: '10000' }, `${path}?lang=de`)),
+  );
+  const receipt = await emailWith(service, 'Beleg');
+  for (const part of ['Bestellung ansehen', 'Visa •••• 4242', '20 %: 16,67 €', 'innerhalb von 14 Tagen'])
+    assert.ok(receipt.includes(part), `${part}: ${receipt}`);
+  const gift = await emailWith(service, 'Alan');
+  assert.match(gift, /hat uns Ihre Adresse nur für diese Zustellung gegeben/);
+  const { pathname } = new URL(page, 'http://localhost');
+  assert.equal((await browser.post(`${pathname}/withdraw`)).status, 303);
+  const german = buyTextsOf('de');
+  assert.match(await emailWith(service, german.refundingTitle), /Ihr Widerruf ist am /);
+  assert.match(await emailWith(service, german.stoppedTitle), /erstattet/);
 });

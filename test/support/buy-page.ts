@@ -70,7 +70,12 @@ export async function startSelling(
     stores: [{ domain: buyDomain, name: 'Flowers', currency: 'EUR' }],
     ...options,
     // Tests open pages faster than visitors do.
-    limits: { visitorRequestsPerSecond: 1_000, visitorRequestsBurst: 1_000, ...options.limits },
+    limits: {
+      visitorRequestsPerSecond: 1_000,
+      visitorRequestsBurst: 1_000,
+      onlineSalesPeriodMs: 50,
+      ...options.limits,
+    },
     environment: { PORT: port, PUBLIC_URL: `http://localhost:${port}`, ...options.environment },
     beforeStart: async (database) => await openSandboxPage(database, given),
   });

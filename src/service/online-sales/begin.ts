@@ -147,6 +147,8 @@ export function* beginSale(
     // The caller creates the session at once. The background run does it if the process ends before.
     nextAt: now + waitAfter(1),
     attempts: 0,
+    noticeAt: null,
+    noticeAttempts: 0,
     erasedAt: null,
   };
   if (!(yield* insertSale(sale))) throw new RetryTransaction('the form was submitted at the same time');

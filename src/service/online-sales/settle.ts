@@ -72,9 +72,23 @@ function* save(
   const trialEnd = trialEndOf(ctx, sale);
   // The spent part of a trial does not go back.
   const nextAt = trialEnd === null || trialEnd <= now ? next : Math.min(next ?? trialEnd, trialEnd);
-  const saved = { ...sale, attempts, nextAt };
+  const notice = hasNews(before, sale) ? { noticeAt: now, noticeAttempts: 0 } : {};
+  const saved = { ...sale, ...notice, attempts, nextAt };
   yield* updateSale(saved);
   return saved;
+}
+
+/** Whether the buyer is told of a change by an email: a made card has emails of its own. */
+function hasNews(before: StoredSale, { state, refunded }: StoredSale): boolean {
+  if (state === 'issued') return refunded.minor > before.refunded.minor;
+  if (state === before.state) return false;
+  const hasEnded = state === 'failed' || state === 'expired';
+  return (
+    state === 'waiting' ||
+    state === 'review' ||
+    state === 'returned' ||
+    (hasEnded && before.state === 'waiting')
+  );
 }
 
 /** When the money of a trial goes back; null: it is not one, or it went back. Sandboxes keep their sales. */

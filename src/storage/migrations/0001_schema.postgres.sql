@@ -1254,6 +1254,9 @@ create table online_sales (
   next_at bigint,
   lease bigint,
   attempts bigint not null default 0 check (attempts >= 0),
+  -- When the buyer is sent the next email about a sale without a card, or about money that goes back; null: never.
+  notice_at bigint,
+  notice_attempts bigint not null default 0 check (notice_attempts >= 0),
   erased_at bigint,
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
@@ -1280,6 +1283,7 @@ create index online_sales_by_state on online_sales (store_id, state, id);
 create index online_sales_owed on online_sales (store_id, id) where owed > 0;
 create index online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 create index online_sales_due on online_sales (next_at) where next_at is not null;
+create index online_sales_notices on online_sales (notice_at) where notice_at is not null;
 create index online_sales_with_traces on online_sales (decided_at)
   where decided_at is not null and (code is not null or network is not null);
 create index online_sales_unpaid on online_sales (created_at)

@@ -116,6 +116,8 @@ const changing = {
   review_until: integerOrNull('reviewUntil'),
   next_at: integerOrNull('nextAt'),
   attempts: integer('attempts'),
+  notice_at: integerOrNull('noticeAt'),
+  notice_attempts: integer('noticeAttempts'),
   erased_at: integerOrNull('erasedAt'),
 } as const;
 
