@@ -720,6 +720,9 @@ CREATE TABLE online_sales (
   next_at integer,
   lease integer,
   attempts integer not null default 0 check (attempts >= 0),
+  -- When the buyer is sent the next email about a sale without a card, or about money that goes back; null: never.
+  notice_at integer,
+  notice_attempts integer not null default 0 check (notice_attempts >= 0),
   erased_at integer,
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
@@ -1543,6 +1546,8 @@ CREATE INDEX online_sales_by_state on online_sales (store_id, state, id);
 CREATE INDEX online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 
 CREATE INDEX online_sales_due on online_sales (next_at) where next_at is not null;
+
+CREATE INDEX online_sales_notices on online_sales (notice_at) where notice_at is not null;
 
 CREATE INDEX online_sales_owed on online_sales (store_id, id) where owed > 0;
 
