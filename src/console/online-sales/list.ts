@@ -75,7 +75,7 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
   const found = await reads.read(() =>
     listSales(page.ctx, page.store, { filter: filterOf(query), before, limit: pageSize + 1 }),
   );
-  const counts = await reads.read(() => countSales(page.store));
+  const counts = await reads.read(() => countSales(page.store.id));
   const shown = found.slice(0, pageSize);
   const last = found.length > pageSize ? shown.at(-1) : undefined;
   const older =
@@ -84,7 +84,7 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
     before === null ? undefined : markup`<a class="button" href="${pathOf(page, query)}">${text.newest}</a>`;
   const body = markup`<div class="stack">${stateOfPage(page, settings)}
 ${await volumeNotice(page)}
-${await monthPanel(page)}
+${await monthPanel(page, counts)}
 ${searchForm(page, query)}
 ${filterLinks(page, query, counts)}
 ${salesOf(page, query, shown)}
@@ -126,10 +126,16 @@ async function volumeNotice(page: Page): Promise<Markup | undefined> {
 }
 
 /** The present month by provider. */
-async function monthPanel(page: Page): Promise<Markup | undefined> {
+async function monthPanel(page: Page, { withoutCard }: SaleCounts): Promise<Markup> {
   const month = monthOf(page.now, page.store.timeZone);
   const sums = await longReads(page.services).read(() => sumMonth(page.store, month));
-  return markup`${monthTable(page, month, sums)}<p class="row">${page.link(monthPath(month), page.text.onlineSales.month.all)}</p>`;
+  const { month: text } = page.text.onlineSales;
+  const held = { minor: withoutCard, currency: page.store.currency };
+  const note =
+    withoutCard === 0n
+      ? undefined
+      : markup`<p class="small soft">${fillPlain(text.withoutCard, { amount: page.amount(held) })}</p>`;
+  return markup`${monthTable(page, month, sums)}${note}<p class="row">${page.link(monthPath(month), text.all)}</p>`;
 }
 
 function searchForm(page: Page, { filter, search }: Query): Markup {
@@ -138,17 +144,23 @@ function searchForm(page: Page, { filter, search }: Query): Markup {
   return markup`<form class="search" role="search" action="${page.url(salesPath)}">${kept}<label class="sr" for="search">${text.searchLabel}</label><input class="field" id="search" name="search" type="search" maxlength="${String(searchLengthMax)}" value="${search ?? ''}" placeholder="${text.searchLabel}"><button class="button">${text.searchButton}</button></form>`;
 }
 
-function countOf(name: FilterName, { byState, disputed, owed }: SaleCounts): number {
-  if (name === 'attention') return byState.review + disputed + owed;
-  return name === 'review' || name === 'waiting'
-    ? statesOf[name].reduce((sum, state) => sum + byState[state], 0)
-    : 0;
+function countOf(name: FilterName | null, { review, waiting, disputed, owed }: SaleCounts): number {
+  switch (name) {
+    case 'attention':
+      return review + disputed + owed;
+    case 'review':
+      return review;
+    case 'waiting':
+      return waiting;
+    default:
+      return 0;
+  }
 }
 
 function filterLinks(page: Page, query: Query, counts: SaleCounts): Markup {
   const { filters, show } = page.text.onlineSales;
   const links = ([null, ...filterNames] as const).map((filter) => {
-    const count = filter === null ? 0 : countOf(filter, counts);
+    const count = countOf(filter, counts);
     const shown = count === 0 ? undefined : markup` ${new Intl.NumberFormat(page.language).format(count)}`;
     const current = filter === query.filter ? markup` aria-current="true"` : undefined;
     return markup`<a href="${pathOf(page, { ...query, filter })}"${current}>${filters[filter ?? 'all']}${shown}</a>`;

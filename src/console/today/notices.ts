@@ -12,6 +12,8 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
 import { accountantPath } from '../accountant/paths.ts';
+import type { SaleCounts } from '../../service/online-sales/list.ts';
+import { salesPath } from '../online-sales/parts.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
 import { versionsPath } from '../settings/versions.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -31,6 +33,8 @@ export type Concerns = {
   readonly versions: VersionConcern | null;
   /** The accountants whose last email has not arrived. */
   readonly unreached: readonly Pick<Accountant, 'address'>[];
+  /** The online sales that wait for a person who may decide; undefined: another person sees the page. */
+  readonly sales: SaleCounts | undefined;
 };
 
 /** A person who is limited to locations does not see these parts, which are about the whole store. */
@@ -51,12 +55,14 @@ function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
   return `/cards?state=active&expires_on_min=${expiringFrom}&expires_on_max=${expiringTo}&sort=expires_on`;
 }
 
+type Notice = { readonly content: MarkupPart; readonly isBad?: boolean };
+
 export function notices(page: Page, concerns: Concerns): Markup | undefined {
   const text = page.text.today;
   const isOfStore = isPermitted(page.member, 'readStore');
   const { failed, paused, expiring, verification } = isOfStore ? concerns : { ...concerns, ...unseen };
   const mayChange = isPermitted(page.member, 'changeEmails');
-  const items: { readonly content: MarkupPart; readonly isBad?: boolean }[] = [];
+  const items: Notice[] = [];
   if (verification && verification.mismatches > 0) {
     const time = timeText(verification.verifiedAt, page.store, page.language);
     items.push({
@@ -70,6 +76,7 @@ export function notices(page: Page, concerns: Concerns): Markup | undefined {
       content: markup`${concern[concerns.backup]} <a href="${page.basePath}${backupsPath}">${concern.link}</a>`,
     });
   }
+  if (concerns.sales) items.push(...saleNotices(page, concerns.sales));
   for (const { address } of concerns.unreached) {
     const { unreached, title } = page.text.accountant;
     items.push({
@@ -115,6 +122,22 @@ export function notices(page: Page, concerns: Concerns): Markup | undefined {
   );
   return markup`<section aria-label="${text.attention}"><ul class="notices">
 ${shown}</ul></section>`;
+}
+
+function saleNotices(page: Page, { review, disputed, owed }: SaleCounts): readonly Notice[] {
+  const { today: text, title } = page.text.onlineSales;
+  const link = (state: string) => markup`<a href="${page.url(`${salesPath}?state=${state}`)}">${title}</a>`;
+  const concerns = [
+    { count: review, said: text.review, state: 'review' },
+    { count: disputed, said: text.disputed, state: 'attention' },
+    { count: owed, said: text.owed, state: 'attention' },
+  ];
+  return concerns
+    .filter(({ count }) => count > 0)
+    .map(({ count, said, state }) => ({
+      content: markup`${plural(page.language, said, count)} ${link(state)}`,
+      isBad: state !== 'review',
+    }));
 }
 
 function versionNotice(page: Page, found: VersionConcern): Markup {

@@ -30,6 +30,7 @@ import type { SetupStep } from '../../storage/stores/setup-step.ts';
 import { monthsChart } from '../kit/chart.ts';
 import { amountText, figure, timeElement } from '../kit/format.ts';
 import { noRow } from '../kit/live.ts';
+import { countSales } from '../../service/online-sales/list.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { chosenPlace, listPlaces, placeField, placeText } from '../kit/places.ts';
 import {
@@ -124,6 +125,7 @@ async function find(page: Page): Promise<Found> {
       unreached: isPermitted(member, 'changeSettings')
         ? await page.read(() => findUnreachedAccountants(ctx, store))
         : [],
+      sales: isPermitted(member, 'manageSales') ? await page.read(() => countSales(store.id)) : undefined,
     },
     health: await readHealth(services, signedIn, { hasCards: counts.hasCards }),
   };

@@ -5,7 +5,6 @@ import { startOfDay } from '../../domain/day.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
 import {
-  saleStates,
   type OnlineRefund,
   type OnlineSale,
   type SaleKey,
@@ -16,14 +15,14 @@ import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import { sumMovements } from '../../storage/online-sales/movement.ts';
 import {
-  countStoredSales,
   findSaleOfCard,
   findStoredSale,
   listStoredSales,
   sumSalesByProvider,
-  sumWithoutCard,
 } from '../../storage/online-sales/sale.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
+
+export { countSales, type SaleCounts } from '../../storage/online-sales/sale.ts';
 
 export type SaleFilter = {
   readonly states: readonly SaleState[] | null;
@@ -68,27 +67,6 @@ export function* findSaleWithRefunds(
 /** The sale of a card; undefined: it was not sold online. */
 export function* findOnlineSaleOf(storeId: number, cardId: number): Script<OnlineSale | undefined> {
   return yield* findSaleOfCard(storeId, cardId);
-}
-
-export type SaleCounts = {
-  readonly byState: Readonly<Record<SaleState, number>>;
-  /** Warnings and disputes that have not ended. */
-  readonly disputed: number;
-  /** Sales of which money is owed, because a refund has failed. */
-  readonly owed: number;
-  /** Payments without a card: in review, or returned and owed. */
-  readonly withoutCard: Money;
-};
-
-export function* countSales({ id, currency }: Pick<Store, 'id' | 'currency'>): Script<SaleCounts> {
-  const [{ byState, disputed, owed }, minor] = yield* parallel(countStoredSales(id), sumWithoutCard(id));
-  const counts = Object.fromEntries(saleStates.map((state) => [state, byState.get(state) ?? 0]));
-  return {
-    byState: counts as Record<SaleState, number>,
-    disputed,
-    owed,
-    withoutCard: { minor, currency },
-  };
 }
 
 /** A payout of a provider, with the part of it that is of sales. */

@@ -34,10 +34,12 @@ import {
   execute,
   first,
   one,
+  parallel,
   part,
   sql,
   toNumber,
   ValueList,
+  type Part,
   type Statement,
   type Script,
 } from '../sql/sql.ts';
@@ -322,8 +324,14 @@ export type StoredFilter = {
   readonly needsStaff: boolean;
 };
 
-/** Sales that need staff. */
-const needed = part`(o.state = 'review' or o.owed > 0 or o.dispute = 'warning' or o.dispute = 'open')`;
+/** Sales that need staff, found by indexes that have no others. */
+function neededOf(storeId: number): Part {
+  return part`o.id in (
+    select id from online_sales where store_id = ${storeId} and state = 'review'
+    union all select id from online_sales where store_id = ${storeId} and owed > 0
+    union all select id from online_sales
+      where store_id = ${storeId} and dispute is not null and dispute in ('warning', 'open'))`;
+}
 
 /** A call site always uses the same number of values. */
 function statesOf(states: readonly SaleState[]): ValueList {
@@ -345,10 +353,10 @@ export function* listStoredSales(
   if (addressKey !== null) {
     const ofAddress = part`(o.buyer_key = ${addressKey} or o.recipient_key = ${addressKey})`;
     return needsStaff
-      ? yield* salesOf(sql`${listed} and ${ofAddress} and ${needed} ${newest}`)
+      ? yield* salesOf(sql`${listed} and ${ofAddress} and ${neededOf(storeId)} ${newest}`)
       : yield* salesOf(sql`${listed} and ${ofAddress} and ${ofStates} ${newest}`);
   }
-  if (needsStaff) return yield* salesOf(sql`${listed} and ${needed} ${newest}`);
+  if (needsStaff) return yield* salesOf(sql`${listed} and ${neededOf(storeId)} ${newest}`);
   if (states) return yield* salesOf(sql`${listed} and ${ofStates} ${newest}`);
   return yield* salesOf(sql`${listed} ${newest}`);
 }
@@ -357,34 +365,45 @@ function* salesOf(statement: Statement<SaleRow>): Script<readonly StoredSale[]> 
   return (yield* all(statement)).map(toSale);
 }
 
-export type StoredCounts = {
-  readonly byState: ReadonlyMap<SaleState, number>;
+/** Numbers of sales: those that wait for staff, and those that are not paid yet. */
+export type SaleCounts = {
+  readonly review: number;
+  readonly waiting: number;
+  /** Warnings and disputes that have not ended. */
   readonly disputed: number;
+  /** Sales of which money is owed, because a refund has failed. */
   readonly owed: number;
+  /** Payments without a card: in review, or returned and owed. In minor units. */
+  readonly withoutCard: bigint;
 };
 
-/** Counts the sales that wait for staff, and those of each state. */
-export function* countStoredSales(storeId: number): Script<StoredCounts> {
-  const states = yield* all(sql<{ state: SaleState; sales: bigint }>`
-    select state, count(*) as sales from online_sales where store_id = ${storeId} group by state`);
-  const { disputed } = yield* one(sql<{ disputed: bigint }>`
-    select count(*) as disputed from online_sales
-    where store_id = ${storeId} and dispute is not null and (dispute = 'warning' or dispute = 'open')`);
-  const { owed } = yield* one(sql<{ owed: bigint }>`
-    select count(*) as owed from online_sales where store_id = ${storeId} and owed > 0`);
+/** Counts what an index lists, so that the number of earlier sales makes no difference. */
+export function* countSales(storeId: number): Script<SaleCounts> {
+  type Sums = { readonly sales: bigint; readonly held: bigint };
+  const ofState = (state: SaleState) =>
+    one(sql<Sums>`
+      select count(*) as sales, cast(coalesce(sum(amount), 0) as bigint) as held
+      from online_sales where store_id = ${storeId} and state = ${state}`);
+  const [review, fresh, open, waiting, disputed, owed] = yield* parallel(
+    ofState('review'),
+    ofState('new'),
+    ofState('open'),
+    ofState('waiting'),
+    one(sql<Pick<Sums, 'sales'>>`
+      select count(*) as sales from online_sales
+      where store_id = ${storeId} and dispute is not null and dispute in ('warning', 'open')`),
+    one(sql<Sums>`
+      select count(*) as sales,
+        cast(coalesce(sum(case when state = 'returned' then owed else 0 end), 0) as bigint) as held
+      from online_sales where store_id = ${storeId} and owed > 0`),
+  );
   return {
-    byState: new Map(states.map(({ state, sales: number }) => [state, toNumber(number)])),
-    disputed: toNumber(disputed),
-    owed: toNumber(owed),
+    review: toNumber(review.sales),
+    waiting: toNumber(fresh.sales + open.sales + waiting.sales),
+    disputed: toNumber(disputed.sales),
+    owed: toNumber(owed.sales),
+    withoutCard: review.held + owed.held,
   };
-}
-
-/** Sums the online payments of a period (ms), in minor units, for the notice of limited networks (PSD2, article 37). */
-export function* sumPaidSales(storeId: number, from: number, to: number): Script<bigint> {
-  const { paid } = yield* one(sql<{ paid: bigint }>`
-    select cast(coalesce(sum(amount), 0) as bigint) as paid from online_sales
-    where store_id = ${storeId} and paid_at >= ${from} and paid_at < ${to}`);
-  return paid;
 }
 
 /** The sums of the sales that were paid in a period, by provider. */
@@ -422,12 +441,4 @@ export function* sumSalesByProvider(
     refunded: row.refunded,
     loss: row.loss,
   }));
-}
-
-/** The payments of sales without a card: they are in review, or on their way back. In minor units, by currency. */
-export function* sumWithoutCard(storeId: number): Script<bigint> {
-  const { held } = yield* one(sql<{ held: bigint }>`
-    select cast(coalesce(sum(amount - refunded - disputed), 0) as bigint) as held from online_sales
-    where store_id = ${storeId} and (state = 'review' or (state = 'returned' and owed > 0))`);
-  return held;
 }
