@@ -1551,6 +1551,8 @@ CREATE INDEX online_sales_notices on online_sales (notice_at) where notice_at is
 
 CREATE INDEX online_sales_owed on online_sales (store_id, id) where owed > 0;
 
+CREATE INDEX online_sales_paid on online_sales (store_id, paid_at) where paid_at is not null;
+
 CREATE INDEX online_sales_unpaid on online_sales (created_at)
   where paid_at is null and erased_at is null;
 

@@ -16,7 +16,7 @@ export function pathOfSale(page: Page, { id }: Pick<OnlineSale, 'id'>): string {
 /** What a list says of a sale. A refund or a dispute is more than the state that it had before. */
 export type ShownState = SaleState | 'refunded' | 'disputed' | 'warned';
 
-export function shownStateOf({ state, dispute, refunded, amount }: OnlineSale): ShownState {
+function shownStateOf({ state, dispute, refunded, amount }: OnlineSale): ShownState {
   if (dispute === 'open' || dispute === 'lost') return 'disputed';
   if (dispute === 'warning') return 'warned';
   return state === 'issued' && refunded.minor > 0n && refunded.minor === amount.minor ? 'refunded' : state;

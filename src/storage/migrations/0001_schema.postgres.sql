@@ -1280,6 +1280,7 @@ create index online_sales_by_recipient on online_sales (store_id, recipient_key,
 create index online_sales_by_payment_card on online_sales (store_id, fingerprint, id) where fingerprint is not null;
 create index online_sales_by_network on online_sales (store_id, network, id) where network is not null;
 create index online_sales_by_state on online_sales (store_id, state, id);
+create index online_sales_paid on online_sales (store_id, paid_at) where paid_at is not null;
 create index online_sales_owed on online_sales (store_id, id) where owed > 0;
 create index online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 create index online_sales_due on online_sales (next_at) where next_at is not null;
