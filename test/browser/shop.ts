@@ -12,6 +12,7 @@ import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, invite, join, staffPassword, submitForm } from '../support/console.ts';
+import { buyDomain, decide, order, redirectOf, startSelling } from '../support/buy-page.ts';
 import { until } from '../support/delivering.ts';
 import { email, issueCommand } from '../support/fixtures.ts';
 import { command } from '../support/served.ts';
@@ -20,9 +21,10 @@ import { shopOf, type Shop } from '../support/shop.ts';
 
 /**
  * A role, a visitor who is not signed in, an enrolled till, a cashier who has signed in there with the PIN, the first
- * visitor of a service without a store, or the owner of a shop that was restored from a backup.
+ * visitor of a service without a store, the owner of a shop that was restored from a backup, or the owner and a visitor
+ * of a sandbox that sells online.
  */
-export type Visitor = Role | 'visitor' | 'till' | 'pin' | 'newcomer' | 'restorer';
+export type Visitor = Role | 'visitor' | 'till' | 'pin' | 'newcomer' | 'restorer' | 'seller' | 'buyer';
 
 export type ConsoleShop = {
   readonly service: TestService;
@@ -30,6 +32,11 @@ export type ConsoleShop = {
   readonly unused: TestService;
   /** A service whose shop was restored, with an email that waits. */
   readonly restored: TestService;
+  /** A sandbox with online sales. */
+  readonly selling: TestService;
+  /** The paths in the sandbox: the page of a payment and that of its order. */
+  readonly payment: string;
+  readonly order: string;
   readonly shop: Shop;
   /** The browsers that have a session, and the device of the counter without one. */
   readonly browsers: ReadonlyMap<Visitor, Browser>;
@@ -64,13 +71,20 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   });
   const unused = await startService();
   const restored = await startRestored();
+  const selling = await startSelling();
+  const buyer = openBrowser(selling);
+  const [payment, reviewed] = [redirectOf(await order(buyer)), redirectOf(await order(buyer))];
+  const ordered = await decide(buyer, payment);
+  await decide(buyer, reviewed, { action: 'pay', method: 'risky' });
   const browsers = new Map<Visitor, Browser>();
   for (const role of roles) browsers.set(role, await join(service, role));
   const [till, pin] = await enrollTill(service, browsers.get('cashier') ?? assert.fail());
   browsers
     .set('till', till)
     .set('pin', pin)
-    .set('restorer', await join(restored, 'owner'));
+    .set('restorer', await join(restored, 'owner'))
+    .set('seller', await join(selling, 'owner'))
+    .set('buyer', buyer);
   const shop = await shopOf(service, consoleDomain);
   const used = await shop.issue({
     initial_value: '80.00',
@@ -91,6 +105,9 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     service,
     unused,
     restored,
+    selling,
+    payment,
+    order: ordered,
     shop,
     browsers,
     cards: { used: used.id, disabled: disabled.id, suspended: suspended.id },
@@ -100,6 +117,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     async [Symbol.asyncDispose]() {
       await unused[Symbol.asyncDispose]();
       await restored[Symbol.asyncDispose]();
+      await selling[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
     },
   };
@@ -132,8 +150,9 @@ async function enterPin(device: Browser): Promise<void> {
 export async function signInAgain(shop: ConsoleShop, visitor: Visitor): Promise<void> {
   const browser = browserOf(shop, visitor);
   if (visitor === 'pin') return await enterPin(browser);
-  if (!isRole(visitor) && visitor !== 'restorer') return;
-  const address = `${visitor === 'restorer' ? 'owner' : visitor}@${consoleDomain}`;
+  const isOwner = visitor === 'restorer' || visitor === 'seller';
+  if (!isRole(visitor) && !isOwner) return;
+  const address = `${isOwner ? 'owner' : visitor}@${consoleDomain}`;
   const { status, text } = await browser.post('/sign-in', { email: address, password: staffPassword });
   assert.equal(status, 303, text);
 }
@@ -195,6 +214,15 @@ async function locationPath(shop: ConsoleShop): Promise<string> {
   const { text } = await staffOf(shop, 'owner').get(path);
   return /"(\/settings\/locations\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
+
+/** The path of a sale of the sandbox in a state. */
+const ofSale =
+  (state: 'issued' | 'review', end = ''): Path =>
+  async (shop) => {
+    const { text } = await staffOf(shop, 'seller').get(`/sales?state=${state}`);
+    const [, path = assert.fail(text)] = /"(\/sales\/\d+)"/.exec(text) ?? [];
+    return `${path}${end}`;
+  };
 
 const accountants = '/settings/accountant';
 
@@ -391,6 +419,15 @@ const paths: Readonly<Record<string, Path>> = {
   '/b/:domain': () => `/b/${consoleDomain}`,
   '/b/:domain/card': () => `/b/${consoleDomain}/card`,
   '/till/undo/:entry': ({ redemption }) => `/till/undo/${redemption}`,
+  '/sales/:id': ofSale('issued'),
+  '/sales/:id/refund': ofSale('issued', '/refund'),
+  '/sales/:id/return': ofSale('review', '/return'),
+  '/sales/months/:month': ({ selling }) =>
+    `/sales/months/${new Date(selling.clock.now()).toISOString().slice(0, 7)}`,
+  '/sandbox/pay/:session': ({ payment }) => payment,
+  '/buy/:domain': () => `/buy/${buyDomain}`,
+  '/buy/:domain/order/:token': (shop) => shop.order,
+  '/buy/:domain/order/:token/withdraw': (shop) => `${shop.order}/withdraw`,
 };
 
 /** Routes that lead on. */
@@ -411,6 +448,7 @@ const streams = new Set([
   '/settings/texts/preview',
   '/emails/:id/preview',
   '/cards/new/preview',
+  '/settings/online-sales/window.svg',
   ...reportFiles,
 ]);
 
@@ -418,6 +456,8 @@ const streams = new Set([
 const strangers = [
   ['/setup', 'newcomer'],
   ['/till/pin', 'till'],
+  ['/buy', 'buyer'],
+  ['/sandbox', 'buyer'],
 ] as const;
 
 export type Page = {
@@ -438,6 +478,7 @@ export function consolePages(): readonly Page[] {
       (role) =>
         access === 'staff' || (access !== 'anyone' && isPermitted({ role, locationIds: null }, access)),
     );
+    if (/^\/sales\//.test(route)) return [{ route, path, visitors: ['seller'] satisfies Page['visitors'] }];
     if (route === '/restored') return [{ route, path, visitors: ['restorer'] satisfies Page['visitors'] }];
     const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;
@@ -458,7 +499,11 @@ export function browserOf(shop: ConsoleShop, visitor: Visitor): Browser {
   return staffOf(shop, visitor);
 }
 
-export function serviceOf({ service, unused, restored }: ConsoleShop, visitor: Visitor): TestService {
+export function serviceOf(
+  { service, unused, restored, selling }: ConsoleShop,
+  visitor: Visitor,
+): TestService {
+  if (visitor === 'seller' || visitor === 'buyer') return selling;
   if (visitor === 'restorer') return restored;
   return visitor === 'newcomer' ? unused : service;
 }
