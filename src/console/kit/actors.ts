@@ -26,6 +26,8 @@ export function actorName(actor: string | null, { members, tokens }: Actors, lan
       return fillPlain(text.customer, { id });
     case 'command_line':
       return text.command;
+    case 'online_sale':
+      return text.buyPage;
     case 'development':
       return text.development;
     default:

@@ -59,7 +59,7 @@ export function decisionForm(page: Page, sale: OnlineSale): Markup | undefined {
   if (!mayDecide(page)) return undefined;
   const { decide } = page.text.onlineSales;
   const path = page.url(pathOfSale(page, sale));
-  return markup`<form class="row" method="post" action="${path}/release">${keyInput(page.ctx)}<button class="button first">${decide.release}</button><a class="button danger" href="${path}/return">${decide.return}</a></form>`;
+  return markup`<form class="row" method="post" action="${path}/release">${keyInput(page.ctx)}<button class="button first">${decide.release}</button><a class="button bad" href="${path}/return">${decide.return}</a></form>`;
 }
 
 async function release(page: Page): Promise<ConsoleResponse> {
@@ -116,7 +116,7 @@ function confirmPage(
     markup`${figure(amount, page.language)}<ol>${steps.map((step) => markup`<li>${step}</li>`)}</ol>
 <form class="stack" method="post" action="${page.url(pathOfSale(page, sale))}/${kind}">${keyInput(page.ctx)}
 ${inputField({ name: 'reason', label: decide.reason, value: reason, isOptional: true, hint: decide.reasonHint, error })}
-<div class="row">${back}<button class="button danger">${fillPlain(decide.refund, { amount: page.amount(amount) })}</button></div></form>`,
+<div class="row">${back}<button class="button bad">${fillPlain(decide.refund, { amount: page.amount(amount) })}</button></div></form>`,
   );
   return page.show(salesPath, { title, heading, body, status: error === undefined ? 200 : 422 });
 }

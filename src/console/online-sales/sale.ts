@@ -3,7 +3,7 @@
 import { isAwaitingPayment, keyOfSale, type OnlineRefund } from '../../domain/online-sales/sale.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { listCardEmails } from '../../service/emails/email.ts';
-import { endingOf } from '../cards/change-form.ts';
+import { endingOf, pathOfCard } from '../cards/change-form.ts';
 import { emailTag } from '../emails/texts.ts';
 import { figure } from '../kit/format.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -23,6 +23,11 @@ import { saleMonthRoutes } from './month.ts';
 import { pathOfSale, personOf, reasonList, recipientOf, salesPath, stateNote, stateTag } from './parts.ts';
 
 const emailsShown = 5;
+
+const icons = {
+  resend: 'M9 8h12v12H8zM16 8V4H4v12h4',
+  refund: 'M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3',
+} as const;
 
 type SaleEvent = {
   readonly at: number;
@@ -97,7 +102,7 @@ function eventsOf(page: Page, { sale, refunds, card }: OpenedSale): readonly Sal
 function decisionEvent(page: Page, { sale, card }: Pick<OpenedSale, 'sale' | 'card'>, at: number): SaleEvent {
   const { history, returnReasons } = page.text.onlineSales;
   if (card) {
-    const path = page.url(`/cards/${String(page.publicId(card.id))}`);
+    const path = page.url(pathOfCard(page.services, card));
     const details = markup`<a class="code nowrap" href="${path}">${endingOf(card)}</a>`;
     return { at, what: history.issued, details, kind: 'money', amount: page.amount(sale.amount) };
   }
@@ -172,6 +177,19 @@ function factsPanel(page: Page, { sale, card }: OpenedSale): Markup {
   return markup`<section class="panel">${facts(rows)}</section>`;
 }
 
+type Action = {
+  readonly path: string;
+  readonly icon: string;
+  readonly name: string;
+  readonly effect: string;
+};
+
+function actionRow({ path, icon, name, effect }: Action, kind?: 'bad'): Markup {
+  const look = kind && markup` class="${kind}"`;
+  return markup`<li><a href="${path}"${look}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="${icon}"/></svg><span><strong>${name}</strong> <span class="soft">${effect}</span></span></a></li>
+`;
+}
+
 function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   if (!mayDecide(page)) return undefined;
   const { sale, card } = opened;
@@ -179,20 +197,22 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   const own = page.url(pathOfSale(page, sale));
   const refundable = refundableOf(opened);
   const items: Markup[] = [];
-  if (isAwaitingPayment(sale.state))
-    items.push(
-      markup`<li><form method="post" action="${own}/read"><button class="button">${actions.read}</button></form><span class="soft">${actions.readHint}</span></li>`,
-    );
-  if (card && sale.delivery === 'email')
-    items.push(
-      markup`<li><a href="${page.url(`/cards/${String(page.publicId(card.id))}/resend`)}"><span><strong>${actions.resend}</strong><span class="soft">${actions.resendHint}</span></span></a></li>`,
-    );
-  if (refundable)
-    items.push(
-      markup`<li><a class="bad" href="${own}/refund"><span><strong>${fillPlain(actions.refund, { amount: page.amount(refundable) })}</strong><span class="soft">${actions.refundHint}</span></span></a></li>`,
-    );
+  if (card && sale.delivery === 'email') {
+    const path = `${page.url(pathOfCard(page.services, card))}/resend`;
+    items.push(actionRow({ path, icon: icons.resend, name: actions.resend, effect: actions.resendHint }));
+  }
+  if (refundable) {
+    const name = fillPlain(actions.refund, { amount: page.amount(refundable) });
+    const path = `${own}/refund`;
+    items.push(actionRow({ path, icon: icons.refund, name, effect: actions.refundHint }, 'bad'));
+  }
+  const read = isAwaitingPayment(sale.state)
+    ? markup`<form class="panel stack" method="post" action="${own}/read"><p class="soft">${actions.readHint}</p><button class="button">${actions.read}</button></form>`
+    : undefined;
+  if (read) return read;
   if (items.length === 0) return undefined;
-  return markup`<section class="panel flush" aria-label="${actions.title}"><ul class="rows">${items}</ul></section>`;
+  return markup`<section class="panel flush" aria-label="${actions.title}"><ul class="rows">
+${items}</ul></section>`;
 }
 
 /** Reads the payment at the provider now. */

@@ -4,12 +4,7 @@ import { daysOfMonth, endOfMonth } from '../../domain/emails/accountant.ts';
 import { startOfDay } from '../../domain/day.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
-import {
-  type OnlineRefund,
-  type OnlineSale,
-  type SaleKey,
-  type SaleState,
-} from '../../domain/online-sales/sale.ts';
+import type { OnlineRefund, OnlineSale, SaleKey, SaleState } from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
