@@ -478,7 +478,8 @@ export function consolePages(): readonly Page[] {
       (role) =>
         access === 'staff' || (access !== 'anyone' && isPermitted({ role, locationIds: null }, access)),
     );
-    if (/^\/sales\//.test(route)) return [{ route, path, visitors: ['seller'] satisfies Page['visitors'] }];
+    if (route.startsWith('/sales/'))
+      return [{ route, path, visitors: ['seller'] satisfies Page['visitors'] }];
     if (route === '/restored') return [{ route, path, visitors: ['restorer'] satisfies Page['visitors'] }];
     const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;

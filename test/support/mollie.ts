@@ -14,9 +14,9 @@ import {
 
 type Json = Record<string, unknown>;
 
-export type MollieAmount = { readonly currency: string; readonly value: string };
+type MollieAmount = { readonly currency: string; readonly value: string };
 
-export type MolliePayment = Json & {
+type MolliePayment = Json & {
   readonly id: string;
   readonly amount: MollieAmount;
   readonly createdAt: string;
@@ -24,7 +24,7 @@ export type MolliePayment = Json & {
   isCancelable?: boolean;
 };
 
-export type MollieRefund = Json & {
+type MollieRefund = Json & {
   readonly id: string;
   readonly amount: MollieAmount;
   readonly createdAt: string;
@@ -32,7 +32,7 @@ export type MollieRefund = Json & {
   status: 'queued' | 'pending' | 'processing' | 'refunded' | 'failed' | 'canceled';
 };
 
-export type MollieChargeback = Json & {
+type MollieChargeback = Json & {
   readonly id: string;
   readonly amount: MollieAmount;
   readonly createdAt: string;

@@ -23,7 +23,7 @@ export type ProviderResponse = {
 };
 
 /** `lost-before`: the request does not arrive. `lost-after`: it is carried out, and its response does not arrive. */
-export type ProviderFault = 'lost-before' | 'lost-after' | ProviderResponse | undefined;
+type ProviderFault = 'lost-before' | 'lost-after' | ProviderResponse | undefined;
 
 export type ProviderServer = AsyncDisposable & {
   readonly port: number;

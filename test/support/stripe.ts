@@ -27,7 +27,7 @@ import {
 export const stripeVersion = '2026-10-28.endive';
 const dayMs = 86_400_000;
 
-export class StripeRejection extends Error {
+class StripeRejection extends Error {
   readonly status: number;
   readonly fields: Readonly<Record<string, string>>;
 

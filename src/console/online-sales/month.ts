@@ -43,7 +43,7 @@ export function monthTable(page: Page, month: string, sums: readonly ProviderMon
   const heads = [text.sales, text.paid, text.refunded, text.loss, text.fees];
   const columns = [text.provider, ...heads.map((name) => ({ class: 'sum', name }))];
   const title = fillPlain(text.title, { month: monthText(month, page.language) });
-  return markup`<section class="panel flush"><h2>${title}</h2><div class="scroll">${table({ columns, rows, kind: '' })}</div></section>`;
+  return markup`<section class="panel flush" aria-labelledby="month"><h2 id="month">${title}</h2><div class="scroll" tabindex="0" role="group" aria-labelledby="month">${table({ columns, rows, kind: '' })}</div></section>`;
 }
 
 function payoutPanel(page: Page, sums: readonly ProviderMonth[]): Markup | undefined {
@@ -58,7 +58,7 @@ function payoutPanel(page: Page, sums: readonly ProviderMonth[]): Markup | undef
   );
   if (rows.length === 0) return undefined;
   const columns = [text.provider, text.payout, text.until, { class: 'sum', name: text.net }];
-  return markup`<section class="panel flush"><h2>${text.payouts}</h2><p class="soft small">${text.payoutsHint}</p><div class="scroll">${table({ columns, rows, kind: '' })}</div></section>`;
+  return markup`<section class="panel flush" aria-labelledby="payouts"><h2 id="payouts">${text.payouts}</h2><p class="soft small">${text.payoutsHint}</p><div class="scroll" tabindex="0" role="group" aria-labelledby="payouts">${table({ columns, rows, kind: '' })}</div></section>`;
 }
 
 function differenceLine(page: Page, difference: Difference): Markup {

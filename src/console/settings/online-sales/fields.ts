@@ -12,7 +12,7 @@ import { amountValue, parseTypedAmount } from '../../kit/format.ts';
 import type { Page } from '../../kit/page-context.ts';
 import { typedFields } from '../../kit/request.ts';
 
-export const saleFields = [
+const saleFields = [
   'presets',
   'min',
   'max',

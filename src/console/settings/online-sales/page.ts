@@ -69,12 +69,16 @@ function statePanel(page: Page, { page: settings, obstacles }: SaleSettings): Ma
 }
 
 /** The link, the code for the window, the frame for the shop's own page, and the test purchase. */
-function linkPanel(page: Page): Markup {
+function linkPanel(page: Page, { isSaved }: SaleSettings): Markup {
   const text = page.text.saleSettings;
   const url = linkOf(page);
   const frame = `<iframe src="${url}?${frameParameter}" title="${text.frameTitle}" width="360" height="1400" style="border:0;max-width:100%"></iframe>`;
+  // There is no page before its settings are saved.
+  const trial = isSaved
+    ? markup`<div class="row"><a class="button" href="${page.url(buyPath(page.store.domain))}">${text.try}</a></div><p class="hint">${text.tryHint}</p>`
+    : undefined;
   return markup`<section class="panel stack" aria-labelledby="link"><h2 id="link">${text.linkTitle}</h2><p>${text.linkLead}</p><p class="payload" dir="ltr">${url}</p>
-<div class="row"><a class="button" href="${page.url(buyPath(page.store.domain))}">${text.try}</a></div><p class="hint">${text.tryHint}</p>
+${trial}
 <h3>${text.qrTitle}</h3><div class="qr shown">${qrPicture(url, text.qrTitle)}</div><div class="row"><a class="button" href="${page.url(`${salesPath}/window.svg`)}" download>${text.qrDownload}</a></div>
 <h3>${text.frame}</h3><p class="hint">${text.frameHint}</p><p class="payload" dir="ltr" tabindex="0">${frame}</p></section>`;
 }
@@ -144,7 +148,7 @@ async function salesPage(page: Page, shown: Shown = {}): Promise<PageResponse> {
 ${statePanel(page, settings)}
 ${providerPanel(page, settings.providers, provider)}
 ${settingsPanel(page, settings, shown)}
-${linkPanel(page)}
+${linkPanel(page, settings)}
 <div class="row">${page.link('/settings', page.text.backups.back, 'quiet')}</div></div>`,
   });
 }
