@@ -1,4 +1,4 @@
-/** What tests ask payment providers for. */
+/** The requests of tests to payment providers. */
 
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import type {

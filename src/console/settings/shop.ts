@@ -34,7 +34,7 @@ import {
   type ShownForm,
 } from './page.ts';
 import { accountantPath } from '../accountant/paths.ts';
-import { salesPath } from './online-sales/change.ts';
+import { saleSettingsPath } from './online-sales/change.ts';
 import { backupsPath } from './recovery-sheet.ts';
 import { previewBytesMax, shopPreview, shopPreviewPanel } from './shop-preview.ts';
 import { versionsPath } from './versions.ts';
@@ -110,7 +110,7 @@ function furtherPages(page: Page): Markup {
   const { accountant, backups, saleSettings, versions, wallets } = page.text;
   const link = (path: string, title: string): Markup =>
     markup`<a class="button quiet" href="${page.basePath}${path}">${title}</a>`;
-  return markup`<nav class="row" aria-label="${page.text.settings.further}">${link(salesPath, saleSettings.title)}${link(backupsPath, backups.title)}${link(walletsPath, wallets.title)}${link(accountantPath, accountant.title)}${link(versionsPath, versions.title)}${link('/settings/locations', catalogue[page.language].locations.title)}</nav>`;
+  return markup`<nav class="row" aria-label="${page.text.settings.further}">${link(saleSettingsPath, saleSettings.title)}${link(backupsPath, backups.title)}${link(walletsPath, wallets.title)}${link(accountantPath, accountant.title)}${link(versionsPath, versions.title)}${link('/settings/locations', catalogue[page.language].locations.title)}</nav>`;
 }
 
 type Outside = {

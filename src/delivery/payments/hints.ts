@@ -1,4 +1,4 @@
-/** What providers send when something has changed. A hint names what is read again at the provider, and nothing else. */
+/** The notifications of providers. A hint names what is read again at the provider, and nothing else. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';

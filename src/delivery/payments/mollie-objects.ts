@@ -95,7 +95,7 @@ export function mollieWordsOf(content: unknown): string {
   return Value.Check(mollieError, content) ? content.detail : '';
 }
 
-/** @returns ms since 1970 UTC; undefined: the text is no instant. */
+/** @returns ms since 1970 UTC; undefined: the text is not an instant. */
 export function instantIn(text: string | null | undefined): number | undefined {
   const at = Date.parse(text ?? '');
   return Number.isNaN(at) ? undefined : at;
@@ -159,7 +159,7 @@ const refundStates: Readonly<Record<string, ProviderRefund['state']>> = {
 };
 
 /** Undefined: the content makes no sense. */
-export function refundOf(refund: Static<typeof mollieRefund>): ProviderRefund | undefined {
+export function mollieRefundOf(refund: Static<typeof mollieRefund>): ProviderRefund | undefined {
   const [money, at] = [moneyIn(refund.amount), instantIn(refund.createdAt)];
   if (!money || at === undefined) return undefined;
   const { status } = refund;
@@ -180,10 +180,10 @@ function disputeOf(chargeback: Static<typeof mollieChargeback>, now: number): Pr
 }
 
 /** @returns undefined: the content makes no sense. */
-export function paymentOf(payment: Static<typeof molliePayment>, now: number): Payment | undefined {
+export function molliePaymentOf(payment: Static<typeof molliePayment>, now: number): Payment | undefined {
   const { refunds = [], chargebacks = [] } = payment._embedded ?? {};
   const [money, state] = [moneyIn(payment.amount), stateOf(payment.status)];
-  const read = refunds.map(refundOf);
+  const read = refunds.map(mollieRefundOf);
   const disputes = chargebacks.map((each) => disputeOf(each, now));
   if (!money || !state || read.includes(undefined) || disputes.includes(undefined)) return undefined;
   const { details: found } = payment;

@@ -13,7 +13,7 @@ import {
   callProvider,
   mapOutcome,
   providerLimits,
-  unreadable,
+  notUnderstood,
   type CallOutcome,
   type ProviderCall,
 } from './provider-call.ts';
@@ -29,8 +29,8 @@ import {
   molliePayment,
   mollieStatus,
   mollieWordsOf,
-  paymentOf,
-  refundOf,
+  molliePaymentOf,
+  mollieRefundOf,
 } from './mollie-objects.ts';
 import { readMovements } from './mollie-movements.ts';
 
@@ -110,7 +110,7 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
   return {
     kind: 'mollie',
     /**
-     * After Mollie has forgotten the key, a repetition makes a second payment. Nobody has seen the URL of the first one, so
+     * After Mollie has forgotten the key, a repetition makes a second payment. The URL of the first one was never shown, so
      * it can only expire.
      */
     async createSession({ key }, request) {
@@ -132,8 +132,8 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
       if (!isMolliePayment(sessionId)) return { kind: 'rejected', detail: 'it is not a payment of Mollie' };
       const found = await get(key, `/payments/${sessionId}?embed=refunds,chargebacks`, molliePayment);
       if (found.kind !== 'done') return found;
-      const value = paymentOf(found.value, now());
-      return value ? { kind: 'done', value } : unreadable;
+      const value = molliePaymentOf(found.value, now());
+      return value ? { kind: 'done', value } : notUnderstood;
     },
 
     async endSession({ key }, sessionId) {
@@ -156,7 +156,7 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
       if (earlier.kind !== 'done') return earlier;
       const refunds = earlier.value._embedded.refunds;
       const known = refunds.find(({ metadata }) => metadataText(metadata, 'refund') === refundKey);
-      if (!known && earlier.value._links.next) return unreadable;
+      if (!known && earlier.value._links.next) return notUnderstood;
       const made: CallOutcome<Static<typeof mollieRefund>> = known
         ? { kind: 'done', value: known }
         : await post(key, {
@@ -166,8 +166,8 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
             schema: mollieRefund,
           });
       if (made.kind !== 'done') return made;
-      const value = refundOf(made.value);
-      return value ? { kind: 'done', value } : unreadable;
+      const value = mollieRefundOf(made.value);
+      return value ? { kind: 'done', value } : notUnderstood;
     },
 
     listMovements: async ({ key }, page) =>

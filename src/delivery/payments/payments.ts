@@ -11,7 +11,7 @@ export type PaymentProviders = Disposable & {
   readonly of: (kind: ProviderKind) => PaymentProvider | undefined;
 };
 
-/** @param sandbox null: the database has real gift cards, for which nobody pays with sandbox money. */
+/** @param sandbox null: the database has real gift cards, which are paid with real money. */
 export function openPaymentProviders({
   network,
   now,

@@ -14,7 +14,7 @@ export type CallOutcome<T> =
   | { readonly kind: 'rejected'; readonly detail: string; readonly status: number }
   | { readonly kind: 'unknown'; readonly detail: string; readonly retryAfterMs: number | null };
 
-export const unreadable = {
+export const notUnderstood = {
   kind: 'unknown',
   detail: 'responded with content of an unknown form',
   retryAfterMs: null,
@@ -65,7 +65,7 @@ export async function callProvider<Host extends string, Schema extends TSchema>(
   const content = parsed(response.body);
   if (status >= 200 && status < 300) {
     if (Value.Check(schema, content)) return { kind: 'done', value: content };
-    return unreadable;
+    return notUnderstood;
   }
   const words = [key.reveal(), ...hidden].reduce(
     (text, secret) => (secret === '' ? text : text.replaceAll(secret, '…')),

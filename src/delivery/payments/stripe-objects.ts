@@ -189,7 +189,7 @@ const noMethod = {
 } as const;
 
 /** The payment of a session, without refunds and disputes; undefined: the content makes no sense. */
-export function paymentOf(session: ReadSession): Payment | undefined {
+export function stripePaymentOf(session: ReadSession): Payment | undefined {
   const amount = fromStripeAmount(session.amount_total, session.currency);
   const state = stateOf(session);
   const found = session.payment_intent?.latest_charge ?? null;
@@ -214,7 +214,7 @@ const refundStates: Readonly<Record<string, ProviderRefund['state']>> = {
 };
 
 /** A refund that needs an action of the buyer is still pending. */
-export function refundOf(refund: Static<typeof stripeRefund>): ProviderRefund | undefined {
+export function stripeRefundOf(refund: Static<typeof stripeRefund>): ProviderRefund | undefined {
   const { id: refundId, amount, currency: code, metadata: data, status, created } = refund;
   const money = fromStripeAmount(amount, code);
   const state = refundStates[status ?? ''] ?? 'pending';
@@ -263,7 +263,7 @@ export function withMoneyBack(
   payment: Payment,
   { refunds, disputes, warnings }: MoneyBack,
 ): Payment | undefined {
-  const read = refunds.data.flatMap((refund) => refundOf(refund) ?? []);
+  const read = refunds.data.flatMap((refund) => stripeRefundOf(refund) ?? []);
   if (read.length < refunds.data.length || refunds.has_more) return undefined;
   const found = disputes.data.flatMap((each): readonly ProviderDispute[] => {
     const [state, amount] = [disputeState(each.status), fromStripeAmount(each.amount, each.currency)];

@@ -14,7 +14,7 @@ import {
   callProvider,
   mapOutcome,
   providerLimits,
-  unreadable,
+  notUnderstood,
   type CallOutcome,
   type ProviderCall,
 } from './provider-call.ts';
@@ -25,10 +25,10 @@ import {
   createdSession,
   disputeList,
   movementsOf,
-  paymentOf,
+  stripePaymentOf,
   readSession,
   refundList,
-  refundOf,
+  stripeRefundOf,
   sessionStatus,
   stripeAccount,
   stripeRefund,
@@ -142,8 +142,8 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
       const expanded = { 'expand[]': 'payment_intent.latest_charge' };
       const found = await get(key, pathOf(path, expanded), readSession);
       if (found.kind !== 'done') return found;
-      const payment = paymentOf(found.value);
-      if (!payment) return unreadable;
+      const payment = stripePaymentOf(found.value);
+      if (!payment) return notUnderstood;
       const charge = found.value.payment_intent?.latest_charge;
       if (payment.state !== 'paid' || !charge) return { kind: 'done', value: payment };
       const [refunds, disputes, warnings] = await moneyBackOf(key, charge.id);
@@ -155,7 +155,7 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
         disputes: disputes.value,
         warnings: warnings.value,
       });
-      return value ? { kind: 'done', value } : unreadable;
+      return value ? { kind: 'done', value } : notUnderstood;
     },
 
     async endSession({ key }, sessionId) {
@@ -176,7 +176,7 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
       const earlier = await get(key, pathOf('/refunds', ofPayment), refundList);
       if (earlier.kind !== 'done') return earlier;
       const known = earlier.value.data.find(({ metadata }) => metadata?.['refund'] === refundKey);
-      if (!known && earlier.value.has_more) return unreadable;
+      if (!known && earlier.value.has_more) return notUnderstood;
       const made: CallOutcome<Static<typeof stripeRefund>> = known
         ? { kind: 'done', value: known }
         : await post(key, {
@@ -186,8 +186,8 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
             schema: stripeRefund,
           });
       if (made.kind !== 'done') return made;
-      const value = refundOf(made.value);
-      return value ? { kind: 'done', value } : unreadable;
+      const value = stripeRefundOf(made.value);
+      return value ? { kind: 'done', value } : notUnderstood;
     },
 
     async listMovements({ key }, { since, cursor }) {

@@ -149,7 +149,7 @@ export const sandboxActions = [
 export type SandboxAction = (typeof sandboxActions)[number];
 
 /** The actions that are possible now. */
-export function possibleActions(payment: SandboxPayment): readonly SandboxAction[] {
+export function sandboxActionsOf(payment: SandboxPayment): readonly SandboxAction[] {
   const { state, dueAt, dispute, refunds } = payment;
   if (state === 'open')
     return dueAt === null ? ['pay', 'pay-later', 'decline', 'cancel'] : ['arrive', 'fail'];
@@ -180,7 +180,7 @@ export function actedInSandbox(
   }: { readonly action: SandboxAction; readonly method: SandboxMethod; readonly now: number },
 ): SandboxPayment {
   const { dispute } = payment;
-  if (!possibleActions(payment).includes(action)) return payment;
+  if (!sandboxActionsOf(payment).includes(action)) return payment;
   switch (action) {
     case 'pay':
       return { ...payment, state: 'paid', method, paidAt: now };

@@ -1,7 +1,7 @@
 /** The page of a sandbox on which a tester pays, and decides what happens to the payment later. */
 
 import {
-  possibleActions,
+  sandboxActionsOf,
   actedInSandbox,
   sandboxPaymentAt,
   storeOfSession,
@@ -31,7 +31,7 @@ export function* openSandboxPayment(ctx: Context, id: string): Script<OpenSandbo
   const [found, record] = yield* parallel(findSandboxPayment({ storeId, id }), findStore(storeId));
   if (!found || !record || !isPlayground(ctx, record.store)) return undefined;
   const payment = sandboxPaymentAt(found, ctx.clock.earliest());
-  return { store: record.store, payment, actions: possibleActions(payment) };
+  return { store: record.store, payment, actions: sandboxActionsOf(payment) };
 }
 
 /** An action that is no longer possible changes nothing. @returns undefined: there is no such session. */

@@ -158,7 +158,7 @@ test('a refund rejects more than is left, and a failed one is named', async () =
   assert.equal(other.kind, 'rejected');
 });
 
-test('a chargeback is open, won when it is reversed, and lost when nobody reverses it', async () => {
+test('a chargeback is open, won when it is reversed, and lost after 120 days without it', async () => {
   const { sessionId } = await paid();
   const id = service.chargeBack(sessionId);
   const { dispute } = await read(sessionId);

@@ -6,7 +6,7 @@ import { withoutAccess } from '../../cards/change-form.ts';
 import type { Page } from '../../kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../../kit/route.ts';
 
-export const salesPath = '/settings/online-sales';
+export const saleSettingsPath = '/settings/online-sales';
 
 /** The notices after a change. */
 export const saleDoneNames = ['saved', 'savedTest', 'removed', 'opened', 'closed', 'repeated'] as const;
@@ -18,13 +18,13 @@ export async function changedSales(
   change: () => Script<unknown>,
 ): Promise<ConsoleResponse> {
   const { key } = page;
-  if (key === undefined) return seeOther(salesPath);
+  if (key === undefined) return seeOther(saleSettingsPath);
   try {
     const { isRepeated } = await page.once(key, function* run() {
       yield* change();
       return null;
     });
-    return seeOther(`${salesPath}?done=${isRepeated ? 'repeated' : done}`);
+    return seeOther(`${saleSettingsPath}?done=${isRepeated ? 'repeated' : done}`);
   } catch (error) {
     const response = error instanceof Fault ? withoutAccess(page, error) : undefined;
     if (!response) throw error;

@@ -35,7 +35,7 @@ const saleFields = [
 
 export type SaleField = (typeof saleFields)[number];
 export type SaleValues = Readonly<Record<SaleField, string>>;
-export type SaleErrors = Readonly<Partial<Record<SaleField, string>>>;
+export type SaleFieldErrors = Readonly<Partial<Record<SaleField, string>>>;
 
 /** The settings of the fields. Those that the page does not show keep their values. */
 export type SaleChanges = Omit<SalePage, 'storeId' | 'updatedAt'>;
@@ -64,7 +64,7 @@ export function saleValuesOf({ language }: Page, settings: SalePage): SaleValues
   };
 }
 
-/** The ranges of whole numbers. Authorizations of payment cards last about a week, so a review takes at most five days. */
+/** The ranges of whole numbers. Authorizations of payment cards last about a week, so the longest review is five days. */
 const ranges = { months: [1, 600], hours: [1, 120], minutes: [0, 1_440] } as const;
 
 function wholeNumber(text: string, [min, max]: readonly [number, number]): number | undefined {
@@ -76,7 +76,7 @@ const listLengthMax = 3_000;
 
 type Read =
   | { readonly ok: true; readonly changes: SaleChanges; readonly values: SaleValues }
-  | { readonly ok: false; readonly errors: SaleErrors; readonly values: SaleValues };
+  | { readonly ok: false; readonly errors: SaleFieldErrors; readonly values: SaleValues };
 
 /** Reads a submitted form. @param present the settings as they are. */
 export function readSaleForm(page: Page, present: SalePage): Read {

@@ -19,25 +19,25 @@ import { keyInput } from '../../kit/once.ts';
 import { get, post, type Page } from '../../kit/page-context.ts';
 import { tag } from '../../kit/parts.ts';
 import type { ConsoleResponse, PageResponse, StaffRoute } from '../../kit/route.ts';
-import { changedSales, saleDoneNames, salesPath } from './change.ts';
+import { changedSales, saleDoneNames, saleSettingsPath } from './change.ts';
 import {
   readSaleForm,
   saleValuesOf,
   type SaleChanges,
-  type SaleErrors,
+  type SaleFieldErrors,
   type SaleField,
   type SaleValues,
 } from './fields.ts';
-import { providerPanel, removeProvider, saveProvider, type ProviderForm } from './provider.ts';
+import { providerPanel, removeKey, saveKey, type ProviderForm } from './provider.ts';
 
 type Shown = {
   readonly provider?: ProviderForm;
-  readonly form?: { readonly values: SaleValues; readonly errors: SaleErrors };
+  readonly form?: { readonly values: SaleValues; readonly errors: SaleFieldErrors };
   /** Above the panels. */
   readonly notice?: string;
 };
 
-/** Where an obstacle is removed; undefined: on this page. */
+/** The pages on which an obstacle is removed; undefined: this one. */
 const placesOf: Readonly<Partial<Record<OpeningObstacle, string>>> = {
   'no-vat': '/settings/limits',
   'no-emails': '/settings/emails',
@@ -60,9 +60,9 @@ function statePanel(page: Page, { page: settings, obstacles }: SaleSettings): Ma
   });
   const list = reasons.length === 0 ? undefined : markup`<p>${text.obstaclesTitle}</p><ul>${reasons}</ul>`;
   const change = settings.isOpen
-    ? page.form(`${salesPath}/close`, markup`<div><button class="button">${text.close}</button></div>`)
+    ? page.form(`${saleSettingsPath}/close`, markup`<div><button class="button">${text.close}</button></div>`)
     : page.form(
-        `${salesPath}/open`,
+        `${saleSettingsPath}/open`,
         markup`<div><button class="button first"${obstacles.length > 0 ? markup` disabled` : undefined}>${text.open}</button></div>`,
       );
   return markup`<section class="panel stack" aria-labelledby="state"><h2 id="state">${text.state}</h2><p>${isSelling ? tag('good', text.isOpen) : closed}</p>${list}${change}</section>`;
@@ -79,7 +79,7 @@ function linkPanel(page: Page, { isSaved }: SaleSettings): Markup {
     : undefined;
   return markup`<section class="panel stack" aria-labelledby="link"><h2 id="link">${text.linkTitle}</h2><p>${text.linkLead}</p><p class="payload" dir="ltr">${url}</p>
 ${trial}
-<h3>${text.qrTitle}</h3><div class="qr shown">${qrPicture(url, text.qrTitle)}</div><div class="row"><a class="button" href="${page.url(`${salesPath}/window.svg`)}" download>${text.qrDownload}</a></div>
+<h3>${text.qrTitle}</h3><div class="qr shown">${qrPicture(url, text.qrTitle)}</div><div class="row"><a class="button" href="${page.url(`${saleSettingsPath}/window.svg`)}" download>${text.qrDownload}</a></div>
 <h3>${text.frame}</h3><p class="hint">${text.frameHint}</p><p class="payload" dir="ltr" tabindex="0">${frame}</p></section>`;
 }
 
@@ -109,7 +109,7 @@ function settingsPanel(page: Page, { page: settings }: SaleSettings, { form }: S
     ? markup`<p class="notice" role="note">${text.shortValidity}</p>`
     : undefined;
   const key = form ? page.key : undefined;
-  return markup`<form class="stack" method="post" action="${page.url(salesPath)}">${keyInput(page.ctx, key)}${hidden('base', String(settings.updatedAt))}${notice}
+  return markup`<form class="stack" method="post" action="${page.url(saleSettingsPath)}">${keyInput(page.ctx, key)}${hidden('base', String(settings.updatedAt))}${notice}
 <section class="panel stack" aria-labelledby="amounts"><h2 id="amounts">${text.amounts}</h2><div class="fields">${amount('presets', hints.presets)}
 ${amount('min', undefined, false)}
 ${amount('max', hints.max, false)}
@@ -199,15 +199,15 @@ function windowCode(page: Page): ConsoleResponse {
 const owners = { sensitive: 'changeSettings' } as const;
 
 export const onlineSaleSettingsRoutes: readonly StaffRoute[] = [
-  get(salesPath, owners, (page) => salesPage(page)),
-  post(salesPath, owners, saveSales),
-  post(`${salesPath}/open`, owners, (page) => toggle(page, true)),
-  post(`${salesPath}/close`, owners, (page) => toggle(page, false)),
-  post(`${salesPath}/provider`, owners, (page) =>
-    saveProvider(page, (provider) => salesPage(page, { provider })),
+  get(saleSettingsPath, owners, (page) => salesPage(page)),
+  post(saleSettingsPath, owners, saveSales),
+  post(`${saleSettingsPath}/open`, owners, (page) => toggle(page, true)),
+  post(`${saleSettingsPath}/close`, owners, (page) => toggle(page, false)),
+  post(`${saleSettingsPath}/provider`, owners, (page) =>
+    saveKey(page, (provider) => salesPage(page, { provider })),
   ),
-  post(`${salesPath}/provider/remove`, owners, (page) =>
-    removeProvider(page, (provider) => salesPage(page, { provider })),
+  post(`${saleSettingsPath}/provider/remove`, owners, (page) =>
+    removeKey(page, (provider) => salesPage(page, { provider })),
   ),
-  get(`${salesPath}/window.svg`, 'changeSettings', windowCode),
+  get(`${saleSettingsPath}/window.svg`, 'changeSettings', windowCode),
 ];

@@ -16,7 +16,7 @@ import type { Page } from '../../kit/page-context.ts';
 import { facts, tag } from '../../kit/parts.ts';
 import type { ConsoleResponse } from '../../kit/route.ts';
 import { fillPlain } from '../../kit/texts.ts';
-import { changedSales, salesPath } from './change.ts';
+import { changedSales, saleSettingsPath } from './change.ts';
 
 export type ProviderForm = {
   readonly kind: string;
@@ -61,13 +61,13 @@ function presentProvider(page: Page, provider: StoreProvider): Markup {
     [text.notifications]: hints[kind],
   });
   const remove = page.form(
-    `${salesPath}/provider/remove`,
+    `${saleSettingsPath}/provider/remove`,
     markup`${hidden('kind', kind)}${hidden('test', isTest ? 'yes' : '')}<p class="hint">${text.removeHint}</p><div><button class="button danger">${fillPlain(text.remove, { provider: providerName(kind) })}</button></div>`,
   );
   return markup`${failing}${rows}<details><summary>${text.removeTitle}</summary>${remove}</details>`;
 }
 
-/** Where the owner enters the URL at the provider, and what is copied back. */
+/** The URL that the owner enters at the provider. */
 function hintPart(page: Page): Markup {
   const text = page.text.saleSettings;
   const url = hintUrlOf(page, 'stripe');
@@ -116,13 +116,13 @@ ${secret}</div>${hintPart(page)}
   const present = providers.map((each) => presentProvider(page, each));
   const title = providers.length === 0 ? text.setUp : text.setUpOther;
   return markup`<section class="panel stack" aria-labelledby="provider"><h2 id="provider">${text.providerTitle}</h2><p>${text.providerLead}</p>${problem}${present}
-<h3>${title}</h3>${page.form(`${salesPath}/provider`, body)}</section>`;
+<h3>${title}</h3>${page.form(`${saleSettingsPath}/provider`, body)}</section>`;
 }
 
 type Shown = (form: ProviderForm) => Promise<ConsoleResponse>;
 
 /** Examines a key at its provider, and stores it. */
-export async function saveProvider(page: Page, shown: Shown): Promise<ConsoleResponse> {
+export async function saveKey(page: Page, shown: Shown): Promise<ConsoleResponse> {
   const { errors: texts, noService } = page.text.saleSettings;
   const { onlineSales } = page.services;
   const kind = page.typed('kind');
@@ -151,7 +151,7 @@ export async function saveProvider(page: Page, shown: Shown): Promise<ConsoleRes
   );
 }
 
-export async function removeProvider(page: Page, shown: Shown): Promise<ConsoleResponse> {
+export async function removeKey(page: Page, shown: Shown): Promise<ConsoleResponse> {
   const kind = page.typed('kind');
   if (!isProviderKind(kind)) return await shown({ kind: '', errors: {} });
   return await changedSales(page, 'removed', () =>
