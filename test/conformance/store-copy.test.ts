@@ -278,7 +278,7 @@ test('an interrupted move continues, and one of an earlier closing begins again'
   ctx.clock.advance(1_000);
 
   // After the old copy was removed from each table, and before the new one is complete.
-  await assert.rejects(move(source, failing(58)), /interrupted/);
+  await assert.rejects(move(source, failing(63)), /interrupted/);
   const outcome = await move(source, target, { run: 'third' });
   assert.deepEqual([outcome.resumed, outcome.differences], [true, []]);
   const notes = await target.storage.read(() => all(sql`select note from gift_cards where store_id = ${store.id} and note is not null`));

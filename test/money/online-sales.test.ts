@@ -319,6 +319,7 @@ function scenarioOf(world: World, place: number): Scenario {
       if (!sale) await submit(world, scenario);
       const held = paymentOf(world, scenario);
       // A buyer is sent to the provider when the session is recorded.
+      if (sale?.state === 'expired') return true;
       if (!held || !sale || sale.state === 'new') return false;
       if (held.state === 'open') pay(world, held);
       after(world, scenario);
