@@ -161,6 +161,8 @@ export function lossyProvider(now: () => number): LossyProvider {
         const repeated = held?.refunds.find(({ idempotencyKey }) => idempotencyKey === refundKey);
         if (repeated) return { kind: 'done', value: repeated };
         if (!held || held.state !== 'paid') return { kind: 'rejected', detail: 'not paid' };
+        if (held.dispute?.state === 'open' || held.dispute?.state === 'lost')
+          return { kind: 'rejected', detail: 'the payment is disputed' };
         const failure = provider.failRefund();
         if (failure === 'at once') return { kind: 'rejected', detail: 'the balance is too low' };
         if (refundedOf(held) + amount.minor > held.amount.minor)

@@ -153,7 +153,9 @@ export function* converge(
   const { cardId, issueId } = sale;
   if (cardId === null || issueId === null) {
     const taken = refunded + (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
-    const isOther = sale.returnReason === 'mismatch' && refunds.some(({ state }) => state !== 'failed');
+    // A payment of another amount goes back as a whole, by one refund or by a dispute.
+    const hasGoneBack = hasTaken(sale.dispute) || refunds.some(({ state }) => state !== 'failed');
+    const isOther = sale.returnReason === 'mismatch' && hasGoneBack;
     const owed = sale.state === 'returned' && !isOther ? largerOf(0n, sale.amount.minor - taken) : 0n;
     return {
       sale: { ...sale, refunded: amountOf(refunded), loss: amountOf(0n), owed: amountOf(owed) },
@@ -161,6 +163,8 @@ export function* converge(
     };
   }
   const taken = refunded + (sale.dispute === 'lost' ? sale.disputed.minor : 0n);
+  // An open dispute has taken the money, and can still return it.
+  const back = refunded + (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
   const wanted = { store, sale, cardId, issueId, actor: saleActor, wanted: taken };
   const { card, reversed } = yield* reverseUpTo(ctx, wanted);
   const stoppedAt = yield* followDispute(ctx, { store, sale, cardId, isEscalated });
@@ -172,7 +176,7 @@ export function* converge(
       stoppedAt,
       refunded: amountOf(refunded),
       loss: amountOf(largerOf(0n, taken - reversed)),
-      owed: amountOf(largerOf(0n, reversed - taken)),
+      owed: amountOf(largerOf(0n, reversed - back)),
     },
     isIncomplete: missing > 0n && card.held.minor > 0n,
   };
@@ -223,5 +227,5 @@ export function* takeWhatIsLeft(
     return sale.amount.minor - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
   const { card, reversed } = yield* reverseUpTo(ctx, { store, sale, cardId, issueId, actor, wanted: null });
   yield* stopCard(ctx, { store, card, actor });
-  return reversed - refunded - (sale.dispute === 'lost' ? sale.disputed.minor : 0n);
+  return reversed - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
 }
