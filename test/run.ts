@@ -59,6 +59,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/(crash\/(kill|email|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
   { files: /^test\/crash\/activation\./, rounds: { CRASH_ROUNDS: '12' } },
   { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
+  { files: /^test\/money\/online-sales\./, rounds: { SALES: '2000' } },
   { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '1000', EXPIRY_ROUNDS: '60' } },
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/http\/client\./, rounds: { CLIENT_REQUESTS: '1200' } },

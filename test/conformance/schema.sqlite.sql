@@ -707,6 +707,8 @@ CREATE TABLE online_sales (
   disputed integer not null default 0 check (disputed >= 0),
   -- When the card was suspended because of the dispute.
   stopped_at integer,
+  -- The amount that was paid; 0 also for one of another currency, which goes back as a whole.
+  paid integer not null default 0 check (paid >= 0),
   refunded integer not null default 0 check (refunded >= 0),
   -- The part of refunds and lost disputes that the card no longer had.
   loss integer not null default 0 check (loss >= 0),

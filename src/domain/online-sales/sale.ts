@@ -122,6 +122,8 @@ export type OnlineSale = {
   readonly disputedAt: number | null;
   /** The amount that the dispute has taken from the store; 0 for a warning and after one that was won. */
   readonly disputed: Money;
+  /** The amount that was paid; 0 also for one of another currency, which goes back as a whole. */
+  readonly paid: Money;
   /** The refunds that were requested and have not failed. */
   readonly refunded: Money;
   /** The part of refunds and lost disputes that the card no longer had: a loss of the store. */

@@ -138,6 +138,7 @@ export function* beginSale(
     disputedAt: null,
     disputed: none,
     stoppedAt: null,
+    paid: none,
     refunded: none,
     loss: none,
     owed: none,

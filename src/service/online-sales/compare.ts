@@ -73,8 +73,8 @@ const listedMs = 2 * dayMs;
 
 function* differenceOf({ sale, paid, wentBack }: ComparedSale): Script<Difference | undefined> {
   if (!isPaid(sale.state)) return paid > 0n ? { kind: 'unpaid', sale } : undefined;
-  if (paid !== sale.amount.minor && sale.returnReason !== 'mismatch')
-    return { kind: 'amount', sale, atProvider: paid, here: sale.amount.minor };
+  if (paid !== sale.paid.minor && sale.paid.minor > 0n)
+    return { kind: 'amount', sale, atProvider: paid, here: sale.paid.minor };
   const here = yield* wentBackHere(sale);
   return here === undefined || here === wentBack
     ? undefined

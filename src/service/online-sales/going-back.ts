@@ -153,10 +153,7 @@ export function* converge(
   const { cardId, issueId } = sale;
   if (cardId === null || issueId === null) {
     const taken = refunded + (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
-    // A payment of another amount goes back as a whole, by one refund or by a dispute.
-    const hasGoneBack = hasTaken(sale.dispute) || refunds.some(({ state }) => state !== 'failed');
-    const isOther = sale.returnReason === 'mismatch' && hasGoneBack;
-    const owed = sale.state === 'returned' && !isOther ? largerOf(0n, sale.amount.minor - taken) : 0n;
+    const owed = sale.state === 'returned' ? largerOf(0n, sale.paid.minor - taken) : 0n;
     return {
       sale: { ...sale, refunded: amountOf(refunded), loss: amountOf(0n), owed: amountOf(owed) },
       isIncomplete: false,
@@ -224,7 +221,7 @@ export function* takeWhatIsLeft(
   const { cardId, issueId } = sale;
   const refunded = sumOf(refunds, sale);
   if (cardId === null || issueId === null)
-    return sale.amount.minor - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
+    return sale.paid.minor - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
   const { card, reversed } = yield* reverseUpTo(ctx, { store, sale, cardId, issueId, actor, wanted: null });
   yield* stopCard(ctx, { store, card, actor });
   return reversed - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);

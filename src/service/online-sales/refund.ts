@@ -16,7 +16,7 @@ import { listRefunds, refundsMax, updateRefund } from '../../storage/online-sale
 import { findStoredSale } from '../../storage/online-sales/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { hasTaken, insertRequested, takeWhatIsLeft } from './going-back.ts';
-import { requireSale, returned, settlePaid, settledBy } from './settle.ts';
+import { isOfOtherCurrency, requireSale, returned, settlePaid, settledBy } from './settle.ts';
 
 /** The days for which a buyer can withdraw from the contract (2011/83/EU, article 9), after that of the payment. */
 export const withdrawalDays = 14;
@@ -62,14 +62,14 @@ function notRefundable(detail: string): Fault {
   return new Fault('not-reversible', { detail });
 }
 
-/** A payment that is not that of its sale goes back as it was made. */
+/** A payment in another currency goes back as a whole. */
 function* refundedAmount(
   ctx: Context,
   request: Parameters<typeof takeWhatIsLeft>[1],
 ): Script<OnlineRefund['amount']> {
   const { sale, refunds } = request;
   const last = refunds.at(-1);
-  if (sale.returnReason === 'mismatch' && last) {
+  if (isOfOtherCurrency(sale) && last) {
     const isOpen = refunds.some(({ state }) => state !== 'failed');
     return isOpen ? { ...last.amount, minor: 0n } : last.amount;
   }

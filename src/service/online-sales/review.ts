@@ -32,7 +32,7 @@ export function* returnSale(
   const { store, sale } = yield* requireSale(key);
   if (sale.state !== 'review') return { sale, isDecided: false };
   const decided = returned(sale, { reason: 'staff', now: ctx.clock.now() });
-  const refund = yield* insertRequested(ctx, decided, { by: 'review', actor, reason, amount: sale.amount });
+  const refund = yield* insertRequested(ctx, decided, { by: 'review', actor, reason, amount: sale.paid });
   const refunds = [...(yield* listRefunds(key)), refund];
   return { sale: yield* settlePaid(ctx, { store, before: sale, sale: decided, refunds }), isDecided: true };
 }

@@ -125,8 +125,11 @@ function* settlePayment(ctx: Context, { store, sale, payment }: Settling): Scrip
 function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Script<StoredSale> {
   const now = ctx.clock.now();
   const fingerprint = payment.fingerprint === null ? null : traceDigest(ctx, 'card', payment.fingerprint);
+  const { currency } = sale.amount;
+  const isInCurrency = payment.amount.currency.code === currency.code;
   const paid: StoredSale = {
     ...sale,
+    paid: { minor: isInCurrency ? payment.amount.minor : 0n, currency },
     paidAt: now,
     decidedAt: null,
     method: payment.method,
@@ -137,9 +140,7 @@ function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Scr
   };
   const reason = returnReasonOf(paid, payment);
   if (reason !== null) {
-    const isOther = reason === 'mismatch' && !payment.refunds.some((refund) => refund.state !== 'failed');
-    // Money of another amount or currency is not that of the sale, so all of it goes back.
-    if (isOther) yield* insertRequested(ctx, paid, { ...bySystem, amount: payment.amount });
+    if (!isInCurrency) yield* insertRequested(ctx, paid, { ...bySystem, amount: payment.amount });
     return returned(paid, { reason, now });
   }
   const page = yield* pageOf(store);
@@ -191,8 +192,8 @@ function isOlder({ dispute, disputedAt }: StoredSale, read: ProviderDispute): bo
   return hasEnded && isPending && read.at <= (disputedAt ?? 0);
 }
 
-function disputedOf({ amount }: StoredSale, dispute: ProviderDispute): bigint {
-  return dispute.amount.minor < amount.minor ? dispute.amount.minor : amount.minor;
+function disputedOf({ paid }: StoredSale, dispute: ProviderDispute): bigint {
+  return dispute.amount.minor < paid.minor ? dispute.amount.minor : paid.minor;
 }
 
 /** Brings the rows of the refunds of a sale to those of its payment, and returns all of them. */
@@ -210,6 +211,11 @@ function* mergeRefunds(ctx: Context, sale: StoredSale, payment: Payment): Script
   return yield* dropExcess(ctx, sale, [...merged.values()]);
 }
 
+/** Whether a payment was made in another currency than that of its sale. */
+export function isOfOtherCurrency({ paid, paidAt }: Pick<StoredSale, 'paid' | 'paidAt'>): boolean {
+  return paidAt !== null && paid.minor === 0n;
+}
+
 const excessDetail = 'The payment was refunded at the provider.';
 
 /** Refunds that were made at the provider leave less for those that it was not asked for yet. */
@@ -219,9 +225,8 @@ function* dropExcess(
   refunds: readonly OnlineRefund[],
 ): Script<readonly OnlineRefund[]> {
   const made = refunds.filter(({ state }) => state === 'pending' || state === 'paid');
-  let left = made.reduce((rest, { amount }) => rest - amount.minor, sale.amount.minor);
-  // A payment that is not that of its sale has another amount.
-  if (sale.returnReason === 'mismatch') return refunds;
+  let left = made.reduce((rest, { amount }) => rest - amount.minor, sale.paid.minor);
+  if (isOfOtherCurrency(sale)) return refunds;
   const kept: OnlineRefund[] = [];
   for (const refund of refunds) {
     const isExcess = refund.state === 'requested' && refund.amount.minor > left;
@@ -303,8 +308,7 @@ function* requestOwed(
 ): Script<readonly OnlineRefund[]> {
   const trialEnd = trialEndOf(ctx, sale);
   const isEnded = trialEnd !== null && now >= trialEnd;
-  const isOther = sale.returnReason === 'mismatch' && refunds.length > 0;
-  if ((sale.state !== 'returned' && !isEnded) || isOther) return [];
+  if (sale.state !== 'returned' && !isEnded) return [];
   if (refunds.some(({ state }) => state === 'failed') || hasTaken(sale.dispute)) return [];
   const minor = yield* takeWhatIsLeft(ctx, { store, sale, refunds, actor: saleActor });
   if (minor <= 0n) return [];

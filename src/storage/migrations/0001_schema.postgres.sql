@@ -1241,6 +1241,8 @@ create table online_sales (
   disputed bigint not null default 0 check (disputed >= 0),
   -- When the card was suspended because of the dispute.
   stopped_at bigint,
+  -- The amount that was paid; 0 also for one of another currency, which goes back as a whole.
+  paid bigint not null default 0 check (paid >= 0),
   refunded bigint not null default 0 check (refunded >= 0),
   -- The part of refunds and lost disputes that the card no longer had.
   loss bigint not null default 0 check (loss >= 0),

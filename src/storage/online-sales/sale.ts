@@ -110,6 +110,7 @@ const changing = {
   disputed_at: integerOrNull('disputedAt'),
   disputed: money('disputed'),
   stopped_at: integerOrNull('stoppedAt'),
+  paid: money('paid'),
   refunded: money('refunded'),
   loss: money('loss'),
   owed: money('owed'),
