@@ -88,7 +88,7 @@ test('every page of a sandbox has the banner, in the language of the page', asyn
       path,
     );
   const page = await sandbox.request('/sign-in', { headers: { accept: 'text/html', ...german } });
-  assert.match(page.text, /class="sandbox-banner" role="note">Testumgebung: /);
+  assert.match(page.text, /class="sandbox-banner">Testumgebung: /);
   const recipient = await sandbox.request('/b', { headers: { 'accept-language': 'fr' } });
   assert.match(recipient.text, /Environnement de test/);
   assert.doesNotMatch((await live.request('/sign-in')).text, /sandbox/i);

@@ -1,47 +1,56 @@
-/** The texts of recipients: every language of emails has all of them. */
+/** The texts of recipients and buyers: every language of emails has all of them. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import test from 'node:test';
+import { cardDesigns } from '../../src/domain/cards/design.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
+import { buyLanguages } from '../../src/console/buy/texts.ts';
 import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
 import { languageOf, languages } from '../../src/delivery/email/language.ts';
 
-const folder = 'src/console/locales/recipient';
-
-function textsOf(tag: string): ReadonlyMap<string, string> {
-  const texts = JSON.parse(readFileSync(`${folder}/${tag}.json`, 'utf8')) as Readonly<Record<string, string>>;
-  return new Map(Object.entries(texts));
+function textsOf(tag: string, area = 'recipient'): ReadonlyMap<string, string> {
+  const file = readFileSync(`src/console/locales/${area}/${tag}.json`, 'utf8');
+  return new Map(Object.entries(JSON.parse(file) as Readonly<Record<string, string>>));
 }
 
-const english = textsOf('en');
+/** @param sources files of the pages that have the texts. */
+function testTexts(area: string, known: readonly string[], sources: string): void {
+  const folder = `src/console/locales/${area}`;
+  const english = textsOf('en', area);
 
-test('every language of emails has the texts and placeholders of English', () => {
-  assert.deepEqual(recipientLanguages.toSorted(), languages.toSorted());
-  const files = globSync(`${folder}/*.json`).map((path) => basename(path, '.json'));
-  assert.deepEqual(files.toSorted(), languages.toSorted());
-  const placeholders = (text: string): readonly string[] => (text.match(/\{\w*\}/g) ?? []).toSorted();
-  for (const tag of languages) {
-    const texts = textsOf(tag);
-    assert.deepEqual([...texts.keys()], [...english.keys()], tag);
-    for (const [name, text] of texts) {
-      const original = english.get(name) ?? '';
-      assert.deepEqual(placeholders(text), placeholders(original), `${tag}: ${name}`);
-      assert.equal(text, text.trim().normalize('NFC'), `${tag}: ${name}`);
-      assert.match(text, /\p{L}/u, `${tag}: ${name}`);
-      assert.doesNotMatch(text, /[<>]|&\w+;/, `${tag}: ${name}`);
-      if (tag !== 'en' && original.length > 20) assert.notEqual(text, original, `${tag}: ${name}`);
+  test(`every language of emails has the texts and placeholders of English for a ${area}`, () => {
+    assert.deepEqual(known.toSorted(), languages.toSorted());
+    const files = globSync(`${folder}/*.json`).map((path) => basename(path, '.json'));
+    assert.deepEqual(files.toSorted(), languages.toSorted());
+    const placeholders = (text: string): readonly string[] => (text.match(/\{\w*\}/g) ?? []).toSorted();
+    for (const tag of languages) {
+      const texts = textsOf(tag, area);
+      assert.deepEqual([...texts.keys()], [...english.keys()], tag);
+      for (const [name, text] of texts) {
+        const original = english.get(name) ?? '';
+        assert.deepEqual(placeholders(text), placeholders(original), `${tag}: ${name}`);
+        assert.equal(text, text.trim().normalize('NFC'), `${tag}: ${name}`);
+        assert.match(text, /\p{L}/u, `${tag}: ${name}`);
+        assert.doesNotMatch(text, /[<>]|&\w+;/, `${tag}: ${name}`);
+        if (tag !== 'en' && original.length > 24) assert.notEqual(text, original, `${tag}: ${name}`);
+      }
     }
-  }
-});
+  });
 
-test('every text is used', () => {
-  const source = globSync('src/console/recipient/*.ts')
-    .map((path) => readFileSync(path, 'utf8'))
-    .join('\n');
-  for (const name of english.keys()) assert.match(source, new RegExp(`texts\\.${name}\\b`));
-});
+  test(`every text for a ${area} is used`, () => {
+    const source = globSync(sources)
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('\n');
+    const designs: ReadonlySet<string> = new Set(cardDesigns);
+    for (const name of english.keys())
+      if (!designs.has(name)) assert.match(source, new RegExp(`(?:texts\\.|')${name}\\b`), name);
+  });
+}
+
+testTexts('recipient', recipientLanguages, 'src/console/recipient/*.ts');
+testTexts('buyer', buyLanguages, 'src/console/buy/*.ts');
 
 test('the page is in the first language that the browser accepts, or in that of the store', () => {
   const services = { customerLanguage: languageOf };

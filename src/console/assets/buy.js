@@ -23,7 +23,8 @@ function figureOf(typed, options) {
   figure.className = 'figure';
   const parts = amountOf(typed, options);
   if (!parts) figure.textContent = '–';
-  for (const [place, { type, value }] of (parts ?? []).filter(({ type }) => type !== 'literal').entries()) {
+  const written = (parts ?? []).filter((part) => part.type !== 'literal');
+  for (const [place, { type, value }] of written.entries()) {
     if (type !== 'currency') figure.append(value);
     else {
       const small = document.createElement('small');
@@ -39,7 +40,10 @@ function figureOf(typed, options) {
 function follow(form) {
   const data = new FormData(form);
   /** @param {string} name */
-  const typed = (name) => String(data.get(name) ?? '').trim();
+  const typed = (name) => {
+    const value = data.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
   for (const own of document.querySelectorAll('[data-show="own"]'))
     own.replaceChildren(figureOf(typed('own'), form.dataset));
   const isForMe = typed('for') === 'me';
@@ -48,7 +52,7 @@ function follow(form) {
   show('for', typed('to') || (form.dataset['someone'] ?? ''));
   show('message', typed('message'));
   show('from', typed('from'));
-  show('count', String([...typed('message')].length));
+  show('count', String(Array.from(typed('message')).length));
   const note = form.querySelector('.note');
   if (note instanceof HTMLElement) note.hidden = typed('message') === '' && typed('from') === '';
 }

@@ -12,7 +12,8 @@ addEventListener('submit', (event) => {
   if (event.submitter instanceof HTMLButtonElement && event.submitter.formTarget !== '') return;
   if (submitted.has(target)) event.preventDefault();
   submitted.add(target);
-  if (target.action.endsWith('/sign-out')) forgetCards();
+  // A field of the form can be named `action`.
+  if (target.getAttribute('action')?.endsWith('/sign-out') === true) forgetCards();
 });
 /** Forgets the codes that the page of recipients keeps in this tab. */
 function forgetCards() {

@@ -105,8 +105,9 @@ function legalLinks({ buy: { page }, texts }: BuyPlace): readonly Markup[] {
 }
 
 /** Whether the provider of the page takes no real money. */
-function isTest({ buy: { provider } }: BuyPlace): boolean {
-  return provider?.isTest === true;
+function isTest({ frame }: Pick<ConsoleServices, 'frame'>, { buy: { provider } }: BuyPlace): boolean {
+  // Every page of a sandbox has a banner.
+  return provider?.isTest === true && !frame.isSandbox;
 }
 
 type Shown = {
@@ -133,7 +134,7 @@ export function buyerPage(
   const onScreen = sheet ? ' noprint' : '';
   const bar = markup`<header class="shopbar${onScreen}"><p class="shopname">${shopLogo(services.frame, place.store, place.logo) ?? mark}<bdi>${shop}</bdi></p><a href="${checkLink(services, place)}">${texts.check}</a>${languageMenu(services, place)}</header>
 `;
-  const banner = isTest(place)
+  const banner = isTest(services, place)
     ? markup`<p class="notice test-mode${onScreen}" role="note">${texts.testMode}</p>
 `
     : undefined;
@@ -146,8 +147,8 @@ export function buyerPage(
       ? undefined
       : markup` data-refresh="${refreshSeconds}" data-state="${state ?? ''}"`;
   const body = markup`<div class="branded${isFramed ? ' embedded' : ''}">
-${isFramed ? undefined : bar}${banner}<main class="${kind}${onScreen}" id="content"${changes}>
-${content}
+${isFramed ? undefined : bar}<main class="${kind}${onScreen}" id="content"${changes}>
+${banner}${content}
 </main>
 ${footer}
 ${sheet}</div>`;

@@ -25,6 +25,16 @@ export type Assets = {
 
 const folder = 'console/assets';
 
+/** A style sheet without comments and indentation, which are a sixth of what browsers load. */
+function compactStyle(style: Buffer): Buffer {
+  const compact = style
+    .toString()
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};]) ?/g, '$1');
+  return Buffer.from(compact);
+}
+
 /** Files of packages: they read codes from the camera in browsers that have no `BarcodeDetector`. */
 export function packagedAssets(): readonly (readonly [name: string, file: URL])[] {
   const detector = import.meta.resolve('barcode-detector/ponyfill');
@@ -42,7 +52,8 @@ export function loadAssets(): Assets {
   const add = (name: string, content: Buffer): void => {
     const type = types[extname(name)];
     // Licences are not served.
-    if (type !== undefined) assets.set(name, { type, content });
+    if (type === undefined) return;
+    assets.set(name, { type, content: name.endsWith('.css') ? compactStyle(content) : content });
   };
   const own = programFilesIn(folder);
   for (const name of own) add(name, readProgramFile(`${folder}/${name}`));

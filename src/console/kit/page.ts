@@ -101,7 +101,7 @@ export function htmlDocument(
     markup`<link rel="stylesheet" href="${assetUrl(brandFileName(brand))}">
 `;
   const banner = isSandbox
-    ? markup`<p class="sandbox-banner" role="note">${sandboxNotice(language)}</p>
+    ? markup`<aside class="sandbox-banner">${sandboxNotice(language)}</aside>
 `
     : undefined;
   return markup`<!doctype html>
