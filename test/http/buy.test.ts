@@ -1,7 +1,7 @@
 /** The buy page and the page of an order, as a browser without scripts sees them. */
 
 import assert from 'node:assert/strict';
-import test, { after } from 'node:test';
+import test, { after as atEnd } from 'node:test';
 import { buyLanguages, buyTextsOf } from '../../src/console/buy/texts.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
@@ -30,7 +30,7 @@ const path = `/buy/${buyDomain}`;
 const texts = buyTextsOf('en');
 
 const selling = await startSelling();
-after(() => selling[Symbol.asyncDispose]());
+atEnd(() => selling[Symbol.asyncDispose]());
 
 function visitor(): Browser {
   return openBrowser(selling);
@@ -412,8 +412,8 @@ async function emailWith(service: TestService, subject: string): Promise<string>
   let found = '';
   await until(async () => {
     const list = await service.request('/dev/mails');
-    const rows = list.text.split('<tr').filter((row) => row.includes(subject));
-    const [, name] = /href="mails\/([^"]+)"/.exec(rows[0] ?? '') ?? [];
+    const row = list.text.split('<tr').find((each) => each.includes(subject));
+    const [, name] = /href="mails\/([^"]+)"/.exec(row ?? '') ?? [];
     if (name === undefined) return false;
     found = textOfPage(await service.request(`/dev/mails/${name}/html`));
     return true;

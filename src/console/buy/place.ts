@@ -48,8 +48,8 @@ export async function buyPlaceOf(
   const showsDemonstration = developmentMode && request.isLocal;
   const options = { showsDemonstration, perHour: lookups.perHour };
   const [found, buy] = await storage.read(function* read() {
-    const page = yield* findRecipientPage(ctx, domainOf(request), options);
-    return [page, page && (yield* findBuyPage(ctx, page.store.domain))] as const;
+    const shown = yield* findRecipientPage(ctx, domainOf(request), options);
+    return [shown, shown && (yield* findBuyPage(ctx, shown.store.domain))] as const;
   });
   if (!found || !buy) throw new Fault('not-found');
   const { store } = found;
@@ -74,7 +74,8 @@ export async function buyPlaceOf(
 /** A path with those of the parameters that the request has. */
 function withQuery(path: string, { query }: ConsoleRequest, names: readonly string[]): string {
   const parts = names.flatMap((name) => {
-    const value = name === 'lang' ? chosenTag(query) : query.has(name) ? '1' : undefined;
+    const flag = query.has(name) ? '1' : undefined;
+    const value = name === 'lang' ? chosenTag(query) : flag;
     return value === undefined ? [] : [`${name}=${value}`];
   });
   return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
