@@ -164,7 +164,14 @@ const entries: readonly Entry[] = [
 ];
 
 /** The pages of every day's work; the others are below a heading. */
-const dailyPages: ReadonlySet<Entry['name']> = new Set(['today', 'cards', 'till', 'sales', 'emails', 'reports']);
+const dailyPages: ReadonlySet<Entry['name']> = new Set([
+  'today',
+  'cards',
+  'till',
+  'sales',
+  'emails',
+  'reports',
+]);
 
 function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): readonly Entry[] {
   const open = entries.filter(({ permission }) => permission === null || isPermitted(member, permission));

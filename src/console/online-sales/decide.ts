@@ -43,10 +43,10 @@ export function mayDecide(page: Page): boolean {
 }
 
 /**
- * What would be paid back now: what the card still has and no hold reserves, and what a failed refund owes. The refund itself
+ * The amount that would be paid back now: the unheld balance of the card, and what a failed refund owes. The refund itself
  * reads it again.
  */
-export function refundableOf({ sale, card }: OpenedSale): Money | undefined {
+export function staffRefundOf({ sale, card }: OpenedSale): Money | undefined {
   const { state, dispute, owed } = sale;
   if ((state !== 'issued' && state !== 'returned') || dispute === 'open' || dispute === 'lost')
     return undefined;
@@ -89,7 +89,7 @@ function confirmPage(
   const { sale, card } = opened;
   const { decide, ...text } = page.text.onlineSales;
   const number = String(page.publicId(sale.id));
-  const amount = kind === 'return' ? sale.amount : refundableOf(opened);
+  const amount = kind === 'return' ? sale.amount : staffRefundOf(opened);
   const isOpen = kind === 'return' ? sale.state === 'review' : amount !== undefined;
   const back = markup`<a class="button" href="${page.url(pathOfSale(page, sale))}">${decide.keep}</a>`;
   const title = kind === 'return' ? decide.returnTitle : decide.refundTitle;

@@ -13,7 +13,7 @@ export function pathOfSale(page: Page, { id }: Pick<OnlineSale, 'id'>): string {
   return `${salesPath}/${String(page.publicId(id))}`;
 }
 
-/** What a list says of a sale. A refund or a dispute is more than the state that it had before. */
+/** The state that a list shows of a sale. A refund or a dispute is more than the state that it had before. */
 export type ShownState = SaleState | 'refunded' | 'disputed' | 'warned';
 
 function shownStateOf({ state, dispute, refunded, amount }: OnlineSale): ShownState {

@@ -14,7 +14,7 @@ import {
   decisionForm,
   mayDecide,
   openedSale,
-  refundableOf,
+  staffRefundOf,
   saleDecisionRoutes,
   type OpenedSale,
 } from './decide.ts';
@@ -195,7 +195,7 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   const { sale, card } = opened;
   const { actions } = page.text.onlineSales;
   const own = page.url(pathOfSale(page, sale));
-  const refundable = refundableOf(opened);
+  const refundable = staffRefundOf(opened);
   const items: Markup[] = [];
   if (card && sale.delivery === 'email') {
     const path = `${page.url(pathOfCard(page.services, card))}/resend`;

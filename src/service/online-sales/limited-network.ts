@@ -1,5 +1,5 @@
 /**
- * What the cards of a store have paid for in a year. Cards that only one shop accepts are a limited network; an EU shop
+ * The volume of a store's cards in a year. Cards that only one shop accepts are a limited network; an EU shop
  * reports to its authority once they have paid for more than 1,000,000 EUR in twelve months (Directive (EU) 2015/2366,
  * articles 3(k) and 37(2)).
  */
