@@ -175,14 +175,20 @@ type StateQueries = {
   readonly versions: Prepared;
 };
 
+/** A function has at most 100 arguments. */
+const pairsMax = 50;
+
 function describeTables(columns: readonly QueryRow[]): StateQueries {
   const tables = Map.groupBy(
     columns.filter(({ name, column }) => isState(String(name), String(column))),
     ({ name }) => String(name),
   );
   const rows = [...tables].map(([table, own]) => {
-    const pairs = own.map(({ column }) => `'${String(column)}', ${String(column)}`).join(', ');
-    const row = `jsonb_build_object(${pairs})::text`;
+    const pairs = own.map(({ column }) => `'${String(column)}', ${String(column)}`);
+    const parts = Array.from({ length: Math.ceil(pairs.length / pairsMax) }, (_, part) =>
+      pairs.slice(part * pairsMax, (part + 1) * pairsMax).join(', '),
+    );
+    const row = `(${parts.map((part) => `jsonb_build_object(${part})`).join(' || ')})::text`;
     return `select '${table}' as name, (select string_agg(${row}, e'\\n' order by ${row} collate "C") from ${table}) as rows`;
   });
   const versions = [...tables.keys()].map(
