@@ -81,6 +81,15 @@ type Opened = {
   failure: string | null;
 };
 
+/** Whether the provider cannot be reached, or no longer accepts the key. */
+function hasFailed(
+  outcome: ProviderOutcome<unknown>,
+): outcome is Exclude<ProviderOutcome<unknown>, { readonly kind: 'done' }> {
+  return (
+    outcome.kind === 'unknown' || (outcome.kind === 'rejected' && [401, 403].includes(outcome.status ?? 0))
+  );
+}
+
 export function onlineSales({ database, providers, pagesUrl, isPublic, logger }: Parts): OnlineSales {
   const { ctx, storage } = database;
 
@@ -104,7 +113,7 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
     request: (api: PaymentProvider, credential: ProviderCredential) => Promise<ProviderOutcome<T>>,
   ): Promise<ProviderOutcome<T>> => {
     const outcome = await request(opened.api, opened.credential);
-    const failure = outcome.kind === 'unknown' ? outcome.detail : null;
+    const failure = hasFailed(outcome) ? outcome.detail : null;
     // Most requests change nothing.
     if (failure !== opened.failure)
       await storage.write(() => recordProviderHealth(opened.place, { failure, now: ctx.clock.now() }));

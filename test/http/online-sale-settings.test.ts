@@ -224,6 +224,22 @@ test('a notification about another store, provider or payment gets the same resp
   assert.equal(long.status, 413);
 });
 
+test('a key that the provider no longer accepts is shown to the owner, until it is accepted again', async () => {
+  stripe.pay(await order());
+  const event = stripe.events.at(-1) ?? assert.fail();
+  stripe.keys.delete(key);
+  assert.equal((await notify(event)).status, 200);
+  assert.match(
+    textOfPage(await owner.get(path)),
+    /has not accepted requests since .* responded with 401: Invalid API Key/,
+  );
+  assert.deepEqual((await states()).at(-1), 'open');
+  stripe.keys.set(key, []);
+  assert.equal((await notify(event)).status, 200);
+  assert.doesNotMatch(textOfPage(await owner.get(path)), /has not accepted requests/);
+  assert.deepEqual((await states()).at(-1), 'issued');
+});
+
 test('the key is removed, and the page sells nothing', async () => {
   const form = { ...formOf(await owner.get(path), `${path}/provider/remove`), kind: 'stripe', test: '' };
   const removed = await owner.post(`${path}/provider/remove`, form);

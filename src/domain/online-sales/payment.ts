@@ -15,7 +15,8 @@ export function isProviderKind(text: string): text is ProviderKind {
 /** Whether a request was carried out. `unknown`: a lost response, a timeout, a 5xx or 429; the same request is sent again. */
 export type ProviderOutcome<T> =
   | { readonly kind: 'done'; readonly value: T }
-  | { readonly kind: 'rejected'; readonly detail: string }
+  /** `status` is that of the response, if there was one. 401 and 403 are about the key, not about the request. */
+  | { readonly kind: 'rejected'; readonly detail: string; readonly status?: number }
   | { readonly kind: 'unknown'; readonly detail: string; readonly retryAfterMs: number | null };
 
 export type ProviderCredential = {
