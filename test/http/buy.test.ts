@@ -124,7 +124,7 @@ test('a form with errors is shown again with all that was typed, and says each e
     ['amount', { amount: '77' }, 'own', 'Enter an amount from €10.00 to €250.00.'],
     ['to', { to: '' }, 'to', 'Enter a name of at most 60 characters.'],
     ['from', { from: 'x'.repeat(61) }, 'from', 'Enter a name of at most 60 characters.'],
-    ['message', { message: 'Look at www.example.com' }, 'message', texts.linkError],
+    ['message', { message: 'See www.example.com' }, 'message', texts.linkError],
     ['message', { message: 'x'.repeat(501) }, 'message', 'Use at most 500 characters.'],
     ['email', { email: 'grace@examplecom' }, 'email', texts.addressError],
     ['email', { email: '' }, 'email', texts.addressError],
@@ -148,7 +148,7 @@ test('a form with errors is shown again with all that was typed, and says each e
     assert.ok(rejected.text.includes('Happy birthday, Grace!') || 'message' in values, about);
   }
   assert.equal(
-    (await selling.query('select count(*) as n from online_sales where message like ?', 'Look%'))[0]?.['n'],
+    (await selling.query('select count(*) as n from online_sales where message like ?', 'See %'))[0]?.['n'],
     0,
   );
 });
@@ -421,7 +421,7 @@ async function emailWith(service: TestService, subject: string): Promise<string>
   return found;
 }
 
-test('an order that is reviewed and then returned is told in emails with the link to its page', async () => {
+test('an order that is reviewed and then returned has emails with the link to its page', async () => {
   await using service = await startSelling({ reviewsFirst: true, reviewHours: 1 });
   const browser = openBrowser(service);
   const page = await decide(browser, redirectOf(await order(browser)));

@@ -83,7 +83,7 @@ export async function startSelling(
 
 export type FormValues = Readonly<Record<string, string>>;
 
-/** What a person types who gives a card of 50.00 to Grace. */
+/** The form of a person who gives a card of 50.00 to Grace. */
 export const giftForm: FormValues = {
   design: 'birthday',
   amount: '5000',

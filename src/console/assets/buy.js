@@ -64,7 +64,7 @@ if (form instanceof HTMLFormElement) {
   follow(form);
 }
 
-// The page is requested in the background, and shown when its state is another one, so that nobody loses their place.
+// The page is requested in the background, and shown when its state is another one, so that the visitor keeps the place on it.
 const main = document.querySelector('main[data-refresh]');
 if (main instanceof HTMLElement) {
   const { refresh = '60', state = '' } = main.dataset;

@@ -25,7 +25,7 @@ import {
 } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { inLanguage } from '../recipient/place.ts';
-import { buyFields, errorList, type ShownForm } from './fields.ts';
+import { buyFields, errorList, type ShownBuyForm } from './fields.ts';
 import {
   formOfSale,
   isSaleOf,
@@ -33,7 +33,7 @@ import {
   readForm,
   typedAmount,
   typedForm,
-  type FieldErrors,
+  type BuyErrors,
   type TypedForm,
 } from './form.ts';
 import { providerName } from './provider-names.ts';
@@ -41,7 +41,7 @@ import { buyerPage, buyPlaceOf, checkOwnLink, messagePage, type BuyPlace } from 
 
 /** A form that is shown, and a problem of the whole order. */
 type Problem = {
-  readonly errors?: FieldErrors;
+  readonly errors?: BuyErrors;
   /** Above the button. */
   readonly notice?: Markup | string;
   readonly status?: PageResponse['status'];
@@ -59,7 +59,7 @@ function sums(place: BuyPlace, typed: TypedForm): Markup {
   return markup`<span class="sums">${presets}<span data-show="own">${chosen}</span></span>`;
 }
 
-function preview(place: BuyPlace, { typed }: ShownForm): Markup {
+function preview(place: BuyPlace, { typed }: ShownBuyForm): Markup {
   const { shop, texts } = place;
   const card = giftDrawing({ shop, name: typed.to, figure: sums(place, typed), drawing: null });
   const isEmpty = typed.message === '' && typed.from === '';
@@ -70,12 +70,12 @@ function preview(place: BuyPlace, { typed }: ShownForm): Markup {
 }
 
 /** The last valid day of a card that is made today; null: it does not expire. */
-export function validUntil({ buy: { page }, store }: BuyPlace, now: number): string | null {
+function validUntil({ buy: { page }, store }: BuyPlace, now: number): string | null {
   if (page.validityMonths === null) return null;
   return Temporal.PlainDate.from(dayOf(now, store.timeZone)).add({ months: page.validityMonths }).toString();
 }
 
-function summary(place: BuyPlace, shown: ShownForm, { notice }: Problem): Markup {
+function summary(place: BuyPlace, shown: ShownBuyForm, { notice }: Problem): Markup {
   const { texts, language, buy, identity } = place;
   const { locale, shared } = language;
   const until = validUntil(place, shown.now);

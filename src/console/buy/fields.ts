@@ -9,24 +9,24 @@ import { designChoice } from '../kit/gift.ts';
 import { amountText, timeText } from '../kit/format.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
-import { ownAmount, sendingDays, type Field, type FieldErrors, type TypedForm } from './form.ts';
+import { ownAmount, sendingDays, type BuyField, type BuyErrors, type TypedForm } from './form.ts';
 import type { BuyPlace } from './place.ts';
 import type { BuyTexts } from './texts.ts';
 
 /** A form as it is shown. */
-export type ShownForm = { readonly typed: TypedForm; readonly errors: FieldErrors; readonly now: number };
+export type ShownBuyForm = { readonly typed: TypedForm; readonly errors: BuyErrors; readonly now: number };
 
-export function designName(design: CardDesign, texts: BuyTexts): string {
+export function buyerDesignName(design: CardDesign, texts: BuyTexts): string {
   return texts[design];
 }
 
-function errorText(field: Field, { errors }: ShownForm): Markup | undefined {
+function errorText(field: BuyField, { errors }: ShownBuyForm): Markup | undefined {
   const error = errors[field];
   return error === undefined ? undefined : markup`<p class="error" id="${field}-error">${error}</p>`;
 }
 
 type Input = {
-  readonly field: Field;
+  readonly field: BuyField;
   readonly label: MarkupPart;
   readonly type?: 'text' | 'email' | 'date';
   readonly autocomplete: string;
@@ -34,7 +34,7 @@ type Input = {
   readonly more?: Markup;
 };
 
-function described(field: Field, shown: ShownForm, hint?: string): Markup {
+function described(field: BuyField, shown: ShownBuyForm, hint?: string): Markup {
   const ids = [
     ...(shown.errors[field] === undefined ? [] : [`${field}-error`]),
     ...(hint === undefined ? [] : [`${field}-hint`]),
@@ -44,19 +44,22 @@ function described(field: Field, shown: ShownForm, hint?: string): Markup {
   return markup`${describedBy}${invalid}`;
 }
 
-function input({ field, label, type = 'text', autocomplete, hint, more }: Input, shown: ShownForm): Markup {
+function input(
+  { field, label, type = 'text', autocomplete, hint, more }: Input,
+  shown: ShownBuyForm,
+): Markup {
   const below = hint === undefined ? undefined : markup`<p class="hint" id="${field}-hint">${hint}</p>`;
   return markup`<div><label for="${field}">${label}</label><input class="field" id="${field}" name="${field}" type="${type}" value="${shown.typed[field]}" autocomplete="${autocomplete}"${more}${described(field, shown, hint)}>${errorText(field, shown)}${below}</div>
 `;
 }
 
-function radio(name: Field, value: string, { typed }: ShownForm, isFirst = false): Markup {
+function radio(name: BuyField, value: string, { typed }: ShownBuyForm, isFirst = false): Markup {
   const id = isFirst ? markup` id="${name}"` : undefined;
   const checked = typed[name] === value ? markup` checked` : undefined;
   return markup`<input type="radio"${id} name="${name}" value="${value}"${checked}>`;
 }
 
-function amounts({ buy: { page }, texts, language: { locale } }: BuyPlace, shown: ShownForm): Markup {
+function amounts({ buy: { page }, texts, language: { locale } }: BuyPlace, shown: ShownBuyForm): Markup {
   const presets = page.presets.map((preset, index) => {
     const value = radio('amount', String(preset.minor), shown, index === 0);
     return markup`<label class="choice">${value}${amountText(preset, locale).replace(/[.,]00(?=\D*$)/, '')}</label>`;
@@ -73,7 +76,7 @@ function amounts({ buy: { page }, texts, language: { locale } }: BuyPlace, shown
 `;
 }
 
-function people({ texts }: BuyPlace, shown: ShownForm): Markup {
+function people({ texts }: BuyPlace, shown: ShownBuyForm): Markup {
   const nameLength = markup` maxlength="${formLengths.name}"`;
   const max = formLengths.message;
   const left = markup`<span aria-hidden="true"><span data-show="count">${shown.typed.message.length}</span>/${max}</span>`;
@@ -83,7 +86,7 @@ function people({ texts }: BuyPlace, shown: ShownForm): Markup {
 `;
 }
 
-function deliveryChoices(place: BuyPlace, shown: ShownForm): Markup {
+function deliveryChoices(place: BuyPlace, shown: ShownBuyForm): Markup {
   const { texts, store, language } = place;
   const { from, to } = sendingDays(place, shown.now);
   const time = timeText(sendingInstantOf(from, store.timeZone), store, language.locale, {
@@ -101,7 +104,7 @@ ${choice('now', texts.now, texts.nowHint)}${choice('day', texts.onDay, fill(text
 `;
 }
 
-function receipt({ texts }: BuyPlace, shown: ShownForm): Markup {
+function receipt({ texts }: BuyPlace, shown: ShownBuyForm): Markup {
   const more = markup` inputmode="email" maxlength="${emailLengthMax}" dir="ltr"`;
   const field = input(
     {
@@ -119,12 +122,12 @@ function receipt({ texts }: BuyPlace, shown: ShownForm): Markup {
 }
 
 /** The questions, in the order in which a person who gives a card thinks of them. */
-export function buyFields({ frame }: ConsoleServices, place: BuyPlace, shown: ShownForm): Markup {
+export function buyFields({ frame }: ConsoleServices, place: BuyPlace, shown: ShownBuyForm): Markup {
   const { texts } = place;
   const designs = designChoice(frame, {
     legend: texts.designLegend,
     chosen: cardDesigns.find((design) => design === shown.typed.design) ?? place.design,
-    nameOf: (design) => designName(design, texts),
+    nameOf: (design) => buyerDesignName(design, texts),
     error: shown.errors.design,
   });
   return markup`<div class="buy-form">
@@ -134,8 +137,8 @@ ${amounts(place, shown)}${people(place, shown)}${deliveryChoices(place, shown)}$
 }
 
 /** The fields of a form with their errors, in the order of the page, for the list above it. */
-export function errorList({ texts }: BuyPlace, { errors }: ShownForm): Markup | undefined {
-  const names: readonly (readonly [Field, string, string])[] = [
+export function errorList({ texts }: BuyPlace, { errors }: ShownBuyForm): Markup | undefined {
+  const names: readonly (readonly [BuyField, string, string])[] = [
     ['design', texts.design, 'design'],
     ['amount', texts.amountLegend, 'own'],
     ['for', texts.whoLegend, 'for'],

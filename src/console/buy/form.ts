@@ -1,6 +1,6 @@
 /** The form of the buy page as it was typed, and the sale that it asks for. */
 
-import { parseDesign, type CardDesign } from '../../domain/cards/design.ts';
+import { parseDesign } from '../../domain/cards/design.ts';
 import { addDays, dayOf, parseDay } from '../../domain/day.ts';
 import { emailLengthMax, parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
@@ -27,11 +27,11 @@ const fields = [
   'buyer_email',
 ] as const;
 
-export type Field = (typeof fields)[number];
+export type BuyField = (typeof fields)[number];
 
-export type TypedForm = Readonly<Record<Field, string>>;
+export type TypedForm = Readonly<Record<BuyField, string>>;
 
-export type FieldErrors = Partial<Readonly<Record<Field, string>>>;
+export type BuyErrors = Partial<Readonly<Record<BuyField, string>>>;
 
 /** The value of the choice of an own amount. */
 export const ownAmount = 'own';
@@ -81,7 +81,7 @@ export function formOfSale(place: BuyPlace, sale: OnlineSale, now: number): Type
 
 export function typedForm(request: Pick<ConsoleRequest, 'form'>): TypedForm {
   const entries = fields.map((name) => [name, formText(request, name).slice(0, keptLengthMax)]);
-  return Object.fromEntries(entries) as Record<Field, string>;
+  return Object.fromEntries(entries) as Record<BuyField, string>;
 }
 
 /** The amount of the chosen preset, or the typed one. */
@@ -104,7 +104,7 @@ export function sendingDays(
 }
 
 /** The field of the page at which an error of a rule is shown. */
-const fieldOf: Readonly<Record<FormField, Field>> = {
+const fieldOf: Readonly<Record<FormField, BuyField>> = {
   amount: 'amount',
   buyer_name: 'from',
   recipient_name: 'to',
@@ -116,10 +116,10 @@ const fieldOf: Readonly<Record<FormField, Field>> = {
 
 /** Collects the errors of a form while its fields are parsed. */
 class Reading {
-  readonly errors: Partial<Record<Field, string>> = {};
+  readonly errors: Partial<Record<BuyField, string>> = {};
 
   /** The value; null after an error, which is that of the field. */
-  take<Value>(field: Field, parsed: Parsed<Value>, error: string): Value | null {
+  take<Value>(field: BuyField, parsed: Parsed<Value>, error: string): Value | null {
     if (!parsed.ok) this.errors[field] ??= error;
     return parsed.ok ? parsed.value : null;
   }
@@ -130,19 +130,19 @@ export function readForm(
   place: BuyPlace,
   typed: TypedForm,
   now: number,
-): { readonly form: SaleForm } | { readonly errors: FieldErrors } {
+): { readonly form: SaleForm } | { readonly errors: BuyErrors } {
   const { texts } = place;
   const reading = new Reading();
-  const choice = <Value extends string>(field: Field, values: readonly Value[]): Value | null => {
+  const choice = <Value extends string>(field: BuyField, values: readonly Value[]): Value | null => {
     const found = values.find((value) => value === typed[field]);
     return reading.take(field, found === undefined ? rejected('') : accepted(found), texts.choiceError);
   };
   const design = reading.take('design', parseDesign(typed.design), texts.choiceError);
   const amount = reading.take('amount', typedAmount(place, typed), amountError(place));
-  const whom = choice('for', ['other', 'me'] as const);
+  const receiver = choice('for', ['other', 'me'] as const);
   const buyer = addressIn(reading, place, 'buyer_email', typed.buyer_email);
-  const gift = whom === 'me' ? forMe : readGift(reading, place, typed, choice);
-  if (design === null || amount === null || whom === null || buyer === null || gift === null)
+  const gift = receiver === 'me' ? forMe : readGift(reading, place, typed, choice);
+  if (design === null || amount === null || receiver === null || buyer === null || gift === null)
     return { errors: reading.errors };
   const form = { amount, design, buyer, buyerName: gift.senderName, ...gift };
   for (const { field, reason } of formErrors(form, place.buy.page, dayOf(now, place.store.timeZone)))
@@ -165,7 +165,7 @@ function readGift(
   reading: Reading,
   place: BuyPlace,
   typed: TypedForm,
-  choice: (field: Field, values: readonly ['now', 'day', 'self']) => 'now' | 'day' | 'self' | null,
+  choice: (field: BuyField, values: readonly ['now', 'day', 'self']) => 'now' | 'day' | 'self' | null,
 ): Gift | null {
   const { texts } = place;
   const lengthError = fillPlain(texts.lengthError, { max: formLengths.message });
@@ -183,14 +183,19 @@ function readGift(
   return when === null ? null : { ...given, delivery: 'email', recipient, sendOn };
 }
 
-function nameIn(reading: Reading, { texts }: BuyPlace, field: Field, typed: string): string | null {
+function nameIn(reading: Reading, { texts }: BuyPlace, field: BuyField, typed: string): string | null {
   const name = parseLine(typed, formLengths.name);
   const parsed: Parsed<string> =
     name.ok && name.value !== null ? accepted(name.value) : rejected('is not a name');
   return reading.take(field, parsed, fillPlain(texts.nameError, { max: formLengths.name }));
 }
 
-function addressIn(reading: Reading, { texts }: BuyPlace, field: Field, typed: string): EmailAddress | null {
+function addressIn(
+  reading: Reading,
+  { texts }: BuyPlace,
+  field: BuyField,
+  typed: string,
+): EmailAddress | null {
   const parsed = typed.length > 4 * emailLengthMax ? rejected('is too long') : parseEmail(typed);
   return reading.take(field, parsed, texts.addressError);
 }
@@ -238,10 +243,4 @@ export function isSaleOf(form: SaleForm, sale: OnlineSale): boolean {
     [form.sendOn, sale.sendOn],
   ];
   return same.every(([one, other]) => one === other);
-}
-
-/** The design that is chosen. */
-export function chosenDesign({ design }: BuyPlace, typed: TypedForm): CardDesign {
-  const parsed = parseDesign(typed.design);
-  return parsed.ok ? parsed.value : design;
 }

@@ -20,9 +20,9 @@ type OrderNotice = {
 
 type Place = {
   readonly store: Store;
-  /** Of the buyer, with the formats of the store. */
+  /** The language of the buyer, with the formats of the store. */
   readonly language: Pick<CustomerLanguage, 'locale'> & { readonly tag: string };
-  /** As people read it. */
+  /** The number that people read. */
   readonly number: string;
   /** The page of the order. */
   readonly link: string;
@@ -32,7 +32,7 @@ type Place = {
 
 type Words = { readonly title: string; readonly paragraphs: readonly string[] };
 
-/** What is the case; undefined: the sale has no email of this kind. */
+/** The state of an order in words; undefined: the sale has no email of this kind. */
 function wordsOf(
   texts: BuyTexts,
   { store, language }: Place,

@@ -14,7 +14,8 @@ import { formText, type ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, OpenRoute } from '../kit/route.ts';
 import { sendingDays } from './form.ts';
 import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.ts';
-import { openOrder, orderAfter, orderPage, type Notice, type OpenedOrder } from './order.ts';
+import { orderOf, orderAfter, orderPage, type DoneAction } from './order.ts';
+import type { OpenedOrder } from './order-state.ts';
 import { buyerPage, hero } from './place.ts';
 
 type Act = (
@@ -26,13 +27,13 @@ type Act = (
 /** Opens the order of a request before something is done with it. */
 function withOrder(act: Act): OpenRoute['handle'] {
   return async (services, request) => {
-    const opened = await openOrder(services, request);
+    const opened = await orderOf(services, request);
     return 'response' in opened ? opened.response : await act(services, request, opened);
   };
 }
 
 /** After a change, the browser requests the page, so that a reload does not repeat it. */
-function after(request: ConsoleRequest, { place }: OpenedOrder, notice: Notice): ConsoleResponse {
+function after(request: ConsoleRequest, { place }: OpenedOrder, notice: DoneAction): ConsoleResponse {
   return { status: 303, path: orderAfter({ request, place }, notice) };
 }
 
@@ -40,7 +41,7 @@ function after(request: ConsoleRequest, { place }: OpenedOrder, notice: Notice):
 async function attempted(
   request: ConsoleRequest,
   opened: OpenedOrder,
-  { done, change }: { readonly done: Notice; readonly change: () => Promise<unknown> },
+  { done, change }: { readonly done: DoneAction; readonly change: () => Promise<unknown> },
 ): Promise<ConsoleResponse> {
   try {
     await change();

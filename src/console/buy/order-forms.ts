@@ -1,4 +1,4 @@
-/** What a buyer can do on the page of an order. */
+/** The forms and links on the page of an order. */
 
 import { isSuspended } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';
@@ -15,8 +15,7 @@ import { amountText, dayText } from '../kit/format.ts';
 import { inputField } from '../kit/form.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { sendingDays } from './form.ts';
-import type { OpenedOrder } from './order.ts';
-import type { ShownOrder } from './order-state.ts';
+import type { OpenedOrder, ShownOrder } from './order-state.ts';
 import type { BuyPlace } from './place.ts';
 
 /** The typed values of the form that changes where and when a card is sent. */
@@ -32,12 +31,12 @@ export function isOfferedAgain({ state }: OnlineSale): boolean {
 }
 
 /** The path of an action of an order, in the language of the page. */
-export function actionPath({ path, place: { language } }: OpenedOrder, action: string): string {
+function actionPath({ path, place: { language } }: OpenedOrder, action: string): string {
   return `${path}/${action}?lang=${language.tag}`;
 }
 
 /** Whether the card was sent, and its recipient has not opened it, so that the email can be sent again. */
-export function isSendable({ sale, ordered }: ShownOrder): boolean {
+function isSendable({ sale, ordered }: ShownOrder): boolean {
   if (!ordered?.email || sale.delivery !== 'email' || ordered.openedAt !== null) return false;
   const { card, email } = ordered;
   const isSent = email.state === 'sent' || email.state === 'kept';

@@ -4,6 +4,7 @@ import { isSuspended } from '../../domain/cards/card.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { codeShownDays, isAwaitingPayment, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import { addDays, dayOf } from '../../domain/day.ts';
+import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { isUndelivered, type OrderFacts, type OrderedCard } from '../../service/online-sales/order.ts';
 import { amountText, dayText, signedText, timeElement, timeText } from '../kit/format.ts';
@@ -20,6 +21,15 @@ type Words = Omit<Parameters<typeof hero>[0], 'text'> & {
 /** The parts of an order that decide its words. */
 export type ShownOrder = OrderFacts & { readonly now: number };
 
+/** An order that a link opened. */
+export type OpenedOrder = {
+  readonly place: BuyPlace;
+  readonly order: ShownOrder;
+  readonly code: Secret | null;
+  /** The path of the page, with the base path. */
+  readonly path: string;
+};
+
 const soonSeconds = 10;
 const laterSeconds = 60;
 
@@ -32,7 +42,7 @@ function shownUntil({ createdAt, paidAt, decidedAt }: OnlineSale, { store }: Buy
   return addDays(dayOf(decidedAt ?? paidAt ?? createdAt, store.timeZone), codeShownDays);
 }
 
-/** What is the case with an order, in one sentence. */
+/** The state of an order, in one sentence. */
 export function wordsOf(place: BuyPlace, order: ShownOrder): Words {
   const { sale } = order;
   if (isAwaitingPayment(sale.state)) return unpaidWords(place, order);
@@ -123,7 +133,7 @@ type Entry = {
   readonly sum?: string | undefined;
 };
 
-/** What happened, and what comes next. */
+/** The events of an order, and those that are expected. */
 export function timelineOf(place: BuyPlace, order: ShownOrder): Markup {
   const entries = [
     ...paymentEntries(place, order),

@@ -7,7 +7,6 @@ import { isSuspended } from '../../domain/cards/card.ts';
 import { orderPath } from '../../domain/online-sales/links.ts';
 import { isAwaitingPayment, keyOfSale } from '../../domain/online-sales/sale.ts';
 import { phoneLink } from '../../domain/stores/identity.ts';
-import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { taxIn } from '../../domain/money/vat.ts';
 import { openSale, type OpenSale } from '../../service/online-sales/begin.ts';
@@ -20,19 +19,10 @@ import { writeLink } from '../kit/identity.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices, PageResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
-import { designName } from './fields.ts';
+import { buyerDesignName } from './fields.ts';
 import { isOfferedAgain, orderForms, type ShownChange } from './order-forms.ts';
-import { timelineOf, wordsOf, type ShownOrder } from './order-state.ts';
+import { timelineOf, wordsOf, type OpenedOrder, type ShownOrder } from './order-state.ts';
 import { buyerPage, buyPlaceOf, buyUrl, hero, messagePage, type BuyPlace } from './place.ts';
-
-/** An order that a link opened. */
-export type OpenedOrder = {
-  readonly place: BuyPlace;
-  readonly order: ShownOrder;
-  readonly code: Secret | null;
-  /** The path of the page, with the base path. */
-  readonly path: string;
-};
 
 /** The link of a request, and the language of its order if the visitor chooses none. */
 async function findSale(
@@ -44,7 +34,7 @@ async function findSale(
 }
 
 /** @returns the page that says that there is no such order, if the link is wrong. */
-export async function openOrder(
+export async function orderOf(
   services: ConsoleServices,
   request: ConsoleRequest,
 ): Promise<OpenedOrder | { readonly response: PageResponse }> {
@@ -96,7 +86,10 @@ function orderRows(place: BuyPlace, order: ShownOrder): Markup {
   const rows: readonly (readonly [string, Markup | string | null])[] = [
     [texts.method, sale.method],
     [texts.tax, taxText(order, locale)],
-    [texts.card, markup`${designName(sale.design, texts)}, <bdi>${amountText(sale.amount, locale)}</bdi>`],
+    [
+      texts.card,
+      markup`${buyerDesignName(sale.design, texts)}, <bdi>${amountText(sale.amount, locale)}</bdi>`,
+    ],
     [texts.for, recipientOf(sale)],
     [texts.message, sale.message],
     [texts.receipt, sale.buyerAddress === null ? null : markup`<bdi dir="ltr">${sale.buyerAddress}</bdi>`],
@@ -172,12 +165,12 @@ function sheetOf(
 
 const notices = ['sentAgain', 'changed', 'withdrawn', 'tooLate', 'tooSoon'] as const;
 
-export type Notice = (typeof notices)[number];
+export type DoneAction = (typeof notices)[number];
 
 /** The path of an order after a change, below the base path. */
 export function orderAfter(
   { request, place }: { readonly request: ConsoleRequest; readonly place: BuyPlace },
-  notice: Notice,
+  notice: DoneAction,
 ): string {
   const path = orderPath(place.store.domain, request.params['token'] ?? '');
   return `${path}?lang=${place.language.tag}&done=${notice}`;

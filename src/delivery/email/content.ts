@@ -43,17 +43,17 @@ export type GiftCardContent = {
   readonly cardPage: string | null;
   /** Null: the store has set no wallet up. */
   readonly wallets: WalletLink | null;
-  /** Whether a visitor of the buy page has entered the recipient's address, who is told so. */
+  /** Whether a visitor of the buy page has entered the recipient's address, so that the email says it. */
   readonly isFromBuyer: boolean;
 };
 
 /** An order on the buy page, as its receipt names it. */
 export type ReceiptOrder = {
-  /** As people read it. */
+  /** The number that people read. */
   readonly number: string;
   /** The page of the order; null: the service does not know its own address. */
   readonly url: string | null;
-  /** As people read it; null: unknown. */
+  /** The name of the payment method; null: unknown. */
   readonly method: string | null;
   /** Whether the card is for the buyer, who can see it on the page of the order. */
   readonly isForBuyer: boolean;

@@ -78,7 +78,7 @@ function* save(
   return saved;
 }
 
-/** Whether the buyer is told of a change by an email: a made card has emails of its own. */
+/** Whether an email notifies the buyer of a change: a card that was made has emails of its own. */
 function hasNews(before: StoredSale, { state, refunded }: StoredSale): boolean {
   if (state === 'issued') return refunded.minor > before.refunded.minor;
   if (state === before.state) return false;
