@@ -13,7 +13,7 @@ import type {
 import type { Money } from '../../src/domain/money/money.ts';
 
 /** `before`: the request does not arrive. `after`: it was carried out, and the response is lost. */
-export type Loss = 'none' | 'before' | 'after';
+type Loss = 'none' | 'before' | 'after';
 
 /** A payment as the provider has it. */
 export type HeldPayment = {
@@ -78,7 +78,13 @@ export function lossyProvider(now: () => number): LossyProvider {
     cardCountry: 'DE',
     isBankChecked: true,
     isRisky: held.isRisky,
-    refunds: held.refunds.map(({ idempotencyKey: _, ...refund }) => refund),
+    refunds: held.refunds.map(({ id, refundKey, amount, state, at }) => ({
+      id,
+      refundKey,
+      amount,
+      state,
+      at,
+    })),
     dispute: held.dispute,
   });
 

@@ -55,7 +55,7 @@ export function amountIn({ currency }: Store, minor: number): Money {
 }
 
 /** The error of a process that has ended. */
-export class Crash extends Error {}
+class Crash extends Error {}
 
 /** The ends of processes, and the errors that they have logged. */
 export type Fate = {

@@ -4,7 +4,7 @@ import type { Secret } from '../../platform/secret.ts';
 import type { Money } from '../money/money.ts';
 
 /** `sandbox` is the provider of the service itself, with which sandboxes and tests take no real money. */
-export const providerKinds = ['stripe', 'mollie', 'sandbox'] as const;
+const providerKinds = ['stripe', 'mollie', 'sandbox'] as const;
 
 export type ProviderKind = (typeof providerKinds)[number];
 
@@ -88,7 +88,7 @@ export type ProviderRefund = {
 };
 
 /** `warning`: an early fraud warning, which moves no money. */
-export const disputeStates = ['warning', 'open', 'won', 'lost'] as const;
+const disputeStates = ['warning', 'open', 'won', 'lost'] as const;
 
 export type DisputeState = (typeof disputeStates)[number];
 
@@ -124,7 +124,7 @@ export type ProviderAccount = {
   readonly currencies: readonly string[] | null;
 };
 
-export type RefundRequest = {
+type RefundRequest = {
   /** Random and equal on every attempt, so that one request makes one refund. */
   readonly refundKey: string;
   readonly paymentId: string;

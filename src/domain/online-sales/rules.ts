@@ -11,7 +11,7 @@ export const frameDomainsMax = 10;
 export const termsUrlLengthMax = 500;
 
 /** Whether visitors do some work before they submit a form. `auto`: while many forms are opened. */
-export const workDemands = ['off', 'on', 'auto'] as const;
+const workDemands = ['off', 'on', 'auto'] as const;
 
 export type WorkDemand = (typeof workDemands)[number];
 
@@ -50,7 +50,7 @@ export type SalePage = {
   readonly updatedAt: number;
 };
 
-export const formFields = [
+const formFields = [
   'amount',
   'buyer_name',
   'recipient_name',
@@ -74,7 +74,7 @@ const link =
   /(?:[a-z][a-z\d+.-]{1,20}:\/\/)|(?:\bwww\.)|(?:\b[a-z\d-]{1,63}\.(?:com|net|org|info|biz|io|co|me|ru|cn|xyz|top|shop|online|site|link|click|app|dev|eu|de|fr|uk|it|es|nl|pl|ly|gl|to|cc|tk)\b)/iu;
 
 /** Whether a text has something that email programs show as a link. */
-export function hasLink(text: string): boolean {
+function hasLink(text: string): boolean {
   return link.test(text);
 }
 
@@ -134,11 +134,11 @@ export function formErrorText({ reason }: FormError, { min, max }: SalePage): st
 }
 
 /** The limits of a day. */
-export const dayLimits = ['address', 'card', 'network', 'store'] as const;
+const dayLimits = ['address', 'card', 'network', 'store'] as const;
 
 export type DayLimit = (typeof dayLimits)[number];
 
-export function limitOf(page: SalePage, limit: DayLimit): Money | null {
+function limitOf(page: SalePage, limit: DayLimit): Money | null {
   switch (limit) {
     case 'address':
       return page.addressLimit;

@@ -9,7 +9,6 @@
 import type { CardDesign } from '../cards/design.ts';
 import type { EmailAddress } from '../email-address.ts';
 import type { Money } from '../money/money.ts';
-import type { Secret } from '../../platform/secret.ts';
 import type { DisputeState, ProviderKind } from './payment.ts';
 
 export const saleStates = [
@@ -36,7 +35,7 @@ export function isAwaitingPayment(state: SaleState): state is 'new' | 'open' | '
 }
 
 /** `email`: to the recipient, whose code the buyer never sees. `self`: the card is shown to the buyer. */
-export const deliveries = ['email', 'self'] as const;
+const deliveries = ['email', 'self'] as const;
 
 export type SaleDelivery = (typeof deliveries)[number];
 
@@ -44,9 +43,7 @@ export type SaleDelivery = (typeof deliveries)[number];
 export const formLengths = { name: 60, message: 500 } as const;
 
 /** The key of a rendered form: 16 random bytes. */
-export const saleKeyPattern = '^[A-Za-z0-9_-]{22}$';
-
-const keyForm = new RegExp(saleKeyPattern);
+const keyForm = /^[A-Za-z0-9_-]{22}$/;
 
 export function isSaleKey(text: string): boolean {
   return keyForm.test(text);
@@ -68,7 +65,7 @@ export type SaleForm = {
   readonly sendOn: string | null;
 };
 
-export const reviewReasons = ['amount', 'first', 'foreign', 'risky', 'card_limit', 'store_limit'] as const;
+const reviewReasons = ['amount', 'first', 'foreign', 'risky', 'card_limit', 'store_limit'] as const;
 
 /**
  * A reason for which staff release the card: the amount, the first sale of the buyer's address, a payment card of another
@@ -76,7 +73,7 @@ export const reviewReasons = ['amount', 'first', 'foreign', 'risky', 'card_limit
  */
 export type ReviewReason = (typeof reviewReasons)[number];
 
-export const returnReasons = ['mismatch', 'refunded', 'disputed', 'staff', 'deadline'] as const;
+const returnReasons = ['mismatch', 'refunded', 'disputed', 'staff', 'deadline'] as const;
 
 /**
  * The reason for which a paid sale has no card: the payment is not that of the sale, it was refunded or disputed before, or
@@ -140,16 +137,13 @@ export type OnlineSale = {
   readonly erasedAt: number | null;
 };
 
-/** A sale, and the code that its buyer can see: of the delivery `self`, for 30 days. */
-export type SaleWithCode = { readonly sale: OnlineSale; readonly code: Secret | null };
-
 /** `requested`: the provider has not confirmed it. `failed`: it was rejected, and can be requested again. */
-export const refundStates = ['requested', 'pending', 'paid', 'failed'] as const;
+const refundStates = ['requested', 'pending', 'paid', 'failed'] as const;
 
 export type RefundState = (typeof refundStates)[number];
 
 /** `provider`: it was made at the provider. `system`: the sale could not be issued. */
-export const refundRequesters = ['buyer', 'staff', 'review', 'system', 'provider'] as const;
+const refundRequesters = ['buyer', 'staff', 'review', 'system', 'provider'] as const;
 
 export type RefundRequester = (typeof refundRequesters)[number];
 

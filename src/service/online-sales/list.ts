@@ -9,12 +9,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import { sumMovements } from '../../storage/online-sales/movement.ts';
-import {
-  findSaleOfCard,
-  findStoredSale,
-  listStoredSales,
-  sumSalesByProvider,
-} from '../../storage/online-sales/sale.ts';
+import { findStoredSale, listStoredSales, sumSalesByProvider } from '../../storage/online-sales/sale.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 
 export { countSales, type SaleCounts } from '../../storage/online-sales/sale.ts';
@@ -59,13 +54,8 @@ export function* findSaleWithRefunds(
   return sale && { sale, refunds };
 }
 
-/** The sale of a card; undefined: it was not sold online. */
-export function* findOnlineSaleOf(storeId: number, cardId: number): Script<OnlineSale | undefined> {
-  return yield* findSaleOfCard(storeId, cardId);
-}
-
 /** A payout of a provider, with the part of it that is of sales. */
-export type Payout = { readonly id: string | null; readonly amount: Money; readonly lastAt: number };
+type Payout = { readonly id: string | null; readonly amount: Money; readonly lastAt: number };
 
 /** The sales that were paid in a month, and the movements of their provider in it. */
 export type ProviderMonth = {

@@ -22,7 +22,7 @@ import { isOfOtherCurrency, requireSale, returned, settlePaid, settledBy } from 
 export const withdrawalDays = 14;
 
 /** The instant (ms) at which the right of withdrawal ends. */
-export function withdrawalEnd({ timeZone }: Pick<Store, 'timeZone'>, paidAt: number): number {
+function withdrawalEnd({ timeZone }: Pick<Store, 'timeZone'>, paidAt: number): number {
   return startOfDay(addDays(dayOf(paidAt, timeZone), withdrawalDays + 1), timeZone);
 }
 

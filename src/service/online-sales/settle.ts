@@ -157,7 +157,7 @@ function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Scr
   return { ...paid, state: 'review', reviewReasons, reviewUntil };
 }
 
-export const bySystem = { by: 'system', actor: saleActor, reason: null } as const;
+const bySystem = { by: 'system', actor: saleActor, reason: null } as const;
 
 /** The reason for which the card of a paid sale is not made, now or after a review; null: none. */
 function returnReasonOf(sale: StoredSale, payment: Payment): ReturnReason | null {

@@ -105,38 +105,6 @@ export function* listUnlistedSales(
   return rows.map(toSale);
 }
 
-/** The movements of a sale, the oldest first. */
-export function* listMovementsOf({
-  storeId,
-  saleId,
-}: SaleKey): Script<readonly (Omit<ProviderMovement, 'saleKey'> & { readonly kind: MovementKind })[]> {
-  type Row = {
-    id: string;
-    kind: MovementKind;
-    amount: bigint;
-    fee: bigint;
-    currency: string;
-    at: bigint;
-    payment_id: string | null;
-    payout_id: string | null;
-  };
-  const rows = yield* all(sql<Row>`
-    select id, kind, amount, fee, currency, at, payment_id, payout_id from payment_movements
-    where store_id = ${storeId} and sale_id = ${saleId} order by at, id limit 200`);
-  return rows.map((row) => {
-    const currency = currencyOf(row.currency);
-    return {
-      id: row.id,
-      kind: row.kind,
-      amount: { minor: row.amount, currency },
-      fee: { minor: row.fee, currency },
-      at: toNumber(row.at),
-      paymentId: row.payment_id,
-      payoutId: row.payout_id,
-    };
-  });
-}
-
 export type PaymentMovementSum = {
   readonly provider: ProviderKind;
   readonly isTest: boolean;

@@ -76,12 +76,6 @@ export function* listProviders(storeId: number): Script<readonly StoreProvider[]
   return rows.map(providers.read);
 }
 
-export function* findActiveProvider(storeId: number): Script<StoreProvider | undefined> {
-  const row = yield* first(sql<RowOf<typeof providers>>`
-    select ${providers.names} from payment_providers where store_id = ${storeId} and is_active = 1`);
-  return row && providers.read(row);
-}
-
 /** A provider with its keys; undefined: the store has none of this kind. @throws Error as `open` does. */
 export function* findCredential(
   ctx: Pick<Context, 'keys'>,

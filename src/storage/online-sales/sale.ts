@@ -293,13 +293,6 @@ export function* deferSale({ storeId, saleId }: SaleKey, lease: number, nextAt: 
     where store_id = ${storeId} and id = ${saleId} and lease = ${lease}`);
 }
 
-/** Makes a sale due. @param at an instant (ms). */
-export function* hastenSale({ storeId, saleId }: SaleKey, at: number): Script<void> {
-  yield* execute(sql`
-    update online_sales set next_at = ${at}, lease = null
-    where store_id = ${storeId} and id = ${saleId} and (next_at is null or next_at > ${at})`);
-}
-
 /** The paid sales of a provider since an instant (ms), after an id, which were read there. */
 export function* listPaidSales(
   { storeId, kind, isTest }: { storeId: number; kind: ProviderKind; isTest: boolean },
