@@ -3,7 +3,6 @@
 import type { MovementKind, ProviderKind, ProviderMovement } from '../../domain/online-sales/payment.ts';
 import { currencyOf } from '../../domain/money/currency.ts';
 import type { Money } from '../../domain/money/money.ts';
-import type { SaleKey } from '../../domain/online-sales/sale.ts';
 import { all, first, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import type { ProviderPlace } from './provider.ts';
 import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
