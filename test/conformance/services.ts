@@ -31,6 +31,7 @@ import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
 import { testAccountants } from './accountants.ts';
 import { testWallets } from './wallets.ts';
+import { testOnlineSales } from './online-sales.ts';
 import { testOwnerNotices } from './owner-notices.ts';
 import { testRestored } from './restored.ts';
 import { testEmails } from './emails.ts';
@@ -88,5 +89,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: webhooks`, () => testWebhooks(factory));
   suite(`${name}: accountants`, () => testAccountants(factory));
   suite(`${name}: wallets`, () => testWallets(factory));
+  suite(`${name}: online sales`, () => testOnlineSales(factory));
   suite(`${name}: traces`, () => testTraces(factory));
 }

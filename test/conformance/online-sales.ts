@@ -1,0 +1,310 @@
+/** Online sales: limits, reviews, decisions of staff, personal data, and the time after a restore. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { SalePage } from '../../src/domain/online-sales/rules.ts';
+import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
+import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
+import { customerExport } from '../../src/service/customers/export.ts';
+import {
+  beginSale,
+  findBuyPage,
+  openSale,
+  saleToken,
+  type BuyPage,
+} from '../../src/service/online-sales/begin.ts';
+import { listDifferences } from '../../src/service/online-sales/compare.ts';
+import { countSales, listSales } from '../../src/service/online-sales/list.ts';
+import { requestRefund } from '../../src/service/online-sales/refund.ts';
+import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
+import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
+import { requireCard } from '../../src/service/money/money.ts';
+import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
+import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
+import { listStaffActions } from '../../src/storage/staff/action.ts';
+import type { OnlineSales } from '../../src/start/online-sales.ts';
+import { personOf } from '../support/acting.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { email } from '../support/fixtures.ts';
+import { lossyProvider, type LossyProvider } from '../support/lossy-provider.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
+import { amountIn, openBuyPage, processOf } from '../support/sale-world.ts';
+
+const dayMs = 86_400_000;
+
+type Selling = OpenStore & {
+  readonly buy: BuyPage;
+  readonly provider: LossyProvider;
+  readonly run: <T>(task: (sales: OnlineSales) => Promise<T>) => Promise<T>;
+  readonly begin: (given?: Partial<SaleForm> & { readonly network?: string }) => Promise<OnlineSale>;
+  /** Begins a sale and pays it. */
+  readonly sell: (given?: Parameters<Selling['begin']>[0]) => Promise<StoredSale>;
+  readonly read: (sale: Pick<OnlineSale, 'storeId' | 'id'>) => Promise<StoredSale>;
+};
+
+async function openSelling(factory: StorageFactory, given: Partial<SalePage> = {}): Promise<Selling> {
+  const opened = await openStore(factory);
+  const { ctx, storage, store } = opened;
+  const buy = await openBuyPage(opened, { min: amountIn(store, 100), ...given });
+  const provider = lossyProvider(() => ctx.clock.now());
+  const fate = { crashRate: 0, crashes: 0, random: () => 0.5, errors: [] };
+  const process = processOf(opened, provider, fate);
+  let serial = 0;
+  const form: SaleForm = {
+    amount: amountIn(store, 2_500),
+    design: 'birthday',
+    buyerName: 'Ada',
+    buyer: email('ada@example.com'),
+    delivery: 'email',
+    recipientName: 'Grace',
+    recipient: email('grace@example.com'),
+    senderName: 'Ada',
+    message: 'Happy birthday!',
+    sendOn: null,
+  };
+  const run: Selling['run'] = async (task) => {
+    const result = await process(async (sales) => ({ value: await task(sales) }));
+    assert(result);
+    assert.deepEqual(fate.errors, []);
+    return result.value;
+  };
+  const read: Selling['read'] = async (sale) => {
+    const found = await storage.read(() => findStoredSale(keyOfSale(sale)));
+    assert(found);
+    return found;
+  };
+  const begin: Selling['begin'] = async ({ network = '192.0.2.1', ...fields } = {}) => {
+    serial += 1;
+    const key = Buffer.from(String(serial).padStart(16, '0')).toString('base64url');
+    const request = { buy, form: { ...form, ...fields }, key, network, language: 'en', isTrial: false };
+    const { sale } = await storage.write(() => beginSale(ctx, request));
+    return await run(async (sales) => await sales.openSession(keyOfSale(sale)));
+  };
+  const sell: Selling['sell'] = async (fields) => {
+    const { sessionId, ...sale } = await begin(fields);
+    const held = provider.payments.get(sessionId ?? '');
+    assert(held);
+    held.state = 'paid';
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    return await read(sale);
+  };
+  return { ...opened, buy, provider, run, begin, sell, read };
+}
+
+export function testOnlineSales(factory: StorageFactory): void {
+  test('the limits of a day reject more sales of one address, of one network, and of the store', async () => {
+    const limits = { addressLimit: 5_000, networkLimit: 7_500, storeLimit: 10_000 } as const;
+    await using plain = await openStore(factory);
+    const limit = (minor: number) => amountIn(plain.store, minor);
+    await using selling = await openSelling(factory, {
+      addressLimit: limit(limits.addressLimit),
+      networkLimit: limit(limits.networkLimit),
+      storeLimit: limit(limits.storeLimit),
+    });
+    const { begin, sell, ctx } = selling;
+    await sell();
+    await sell();
+    const rejected = (which: string) => ({ code: 'too-many-requests', extensions: { limit: which } });
+    await assert.rejects(begin({ network: '192.0.2.9' }), rejected('address'));
+    await begin({ buyer: email('bob@example.com') });
+    await assert.rejects(begin({ buyer: email('carol@example.com') }), rejected('network'));
+    await sell({ buyer: email('dan@example.com'), network: '192.0.2.2' });
+    await sell({ buyer: email('erin@example.com'), network: '192.0.2.3' });
+    const another = { buyer: email('frank@example.com'), network: '192.0.2.4' };
+    await assert.rejects(begin(another), rejected('store'));
+    ctx.clock.advance(dayMs);
+    assert.equal((await sell()).state, 'issued');
+  });
+
+  test('a form is one sale, and a repetition with other content changes nothing', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, buy, store, begin } = selling;
+    const sale = await begin();
+    const form = { ...(await selling.read(sale)), buyer: email('eve@example.com'), recipient: email('eve@example.com') };
+    const request = { buy, form, key: sale.key, network: '198.51.100.7', language: 'de', isTrial: false };
+    const repeated = await storage.write(() => beginSale(ctx, { ...request, form: { ...form, amount: amountIn(store, 9_999) } }));
+    assert.equal(repeated.isNew, false);
+    assert.deepEqual([repeated.sale.id, repeated.sale.amount.minor, repeated.sale.buyerAddress], [sale.id, 2_500n, 'ada@example.com']);
+  });
+
+  test('a reviewed sale has no card until staff release it, and its money goes back at the deadline', async () => {
+    await using selling = await openSelling(factory, { reviewsFirst: true, reviewHours: 2 });
+    const { storage, ctx, sell, read, run, provider, store } = selling;
+    const [manager, cashier] = [await personOf(selling, 'manager'), await personOf(selling, 'cashier')];
+    const released = await sell();
+    assert.deepEqual([released.state, released.reviewReasons, released.cardId], ['review', ['first'], null]);
+    await assert.rejects(storage.write(() => releaseReviewed(ctx, cashier, released.id)), { code: 'insufficient-scope' });
+    assert.equal((await storage.write(() => releaseReviewed(ctx, manager, released.id))).state, 'issued');
+    // A second decision changes nothing, and is not listed.
+    await storage.write(() => releaseReviewed(ctx, manager, released.id));
+    await storage.write(() => returnReviewed(ctx, manager, { saleId: released.id, reason: null }));
+
+    const returned = await sell({ buyer: email('bob@example.com') });
+    await storage.write(() => returnReviewed(ctx, manager, { saleId: returned.id, reason: 'unknown' }));
+    const late = await sell({ buyer: email('carol@example.com') });
+    ctx.clock.advance(2 * 3_600_000);
+    while ((await run(async (sales) => await sales.run())) > 0);
+    for (const [sale, reason] of [[returned, 'staff'], [late, 'deadline']] as const) {
+      const { state, returnReason, refunded, cardId } = await read(sale);
+      assert.deepEqual([state, returnReason, refunded.minor, cardId], ['returned', reason, 2_500n, null]);
+      const refunds = [...provider.payments.values()].find(({ saleKey }) => saleKey === sale.key)?.refunds;
+      assert.deepEqual(refunds?.map(({ amount }) => amount.minor), [2_500n]);
+    }
+    const before = Number.MAX_SAFE_INTEGER;
+    const actions = await storage.read(() => listStaffActions(store.id, { before, limit: 10 }));
+    const names = actions.map(({ action }) => action).filter((name) => name.startsWith('sale-'));
+    assert.deepEqual(names, ['sale-returned', 'sale-released']);
+  });
+
+  test('a refund stops the card first, returns its tax, and is requested once', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const sale = await sell();
+    const refund = await storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: 'asked' }));
+    assert.deepEqual([refund.state, refund.amount.minor], ['requested', 2_500n]);
+    const card = await storage.read(() => requireCard(store.id, sale.cardId ?? 0));
+    assert.equal(card.balance.minor, 0n);
+    assert.notEqual(card.disabledAt, null);
+    await assert.rejects(storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: null })), { code: 'not-reversible' });
+    const entries = await storage.read(() =>
+      all(sql<{ kind: string; debit: string; credit: string }>`
+        select kind, debit_account as debit, credit_account as credit from transfers
+        where store_id = ${store.id} and card_id = ${card.id} order by sequence`),
+    );
+    assert.deepEqual(entries.map(({ kind, debit, credit }) => [kind, debit, credit]), [
+      ['issue', 'online_sales', 'card'],
+      ['reversal', 'card', 'online_sales'],
+    ]);
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+    selling.provider.expire();
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    await run(async (sales) => await sales.compare());
+    assert.deepEqual([(await read(sale)).refunded.minor, await storage.read(() => listDifferences(ctx, store))], [2_500n, []]);
+  });
+
+  test('a buyer can withdraw for 14 days, and no longer', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, sell } = selling;
+    const [early, late] = [await sell(), await sell()];
+    const demand = (sale: OnlineSale) => ({ ...keyOfSale(sale), reason: null, by: 'buyer', actor: 'online_sale' }) as const;
+    ctx.clock.advance(14 * dayMs);
+    await storage.write(() => requestRefund(ctx, demand(early)));
+    ctx.clock.advance(dayMs);
+    await assert.rejects(storage.write(() => requestRefund(ctx, demand(late))), { code: 'undo-window-closed' });
+  });
+
+  test('the link of an order shows a code for oneself for 30 days, and never one for another person', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell } = selling;
+    const [own, gift] = [await sell({ delivery: 'self', recipient: null, recipientName: null }), await sell()];
+    const shown = async (sale: OnlineSale) =>
+      (await storage.read(() => openSale(ctx, store.domain, saleToken(ctx, sale))))?.code?.reveal() ?? null;
+    assert.match(String(await shown(own)), /^[a-z0-9]{16}$/);
+    assert.equal(await shown(gift), null);
+    const token = saleToken(ctx, own);
+    assert.equal(await storage.read(() => openSale(ctx, store.domain, `${token.slice(0, -1)}!`)), undefined);
+    assert.equal(await storage.read(() => openSale(ctx, store.domain, token.replace(/_.*/, `_${'A'.repeat(22)}`))), undefined);
+    ctx.clock.advance(30 * dayMs);
+    assert.equal(await shown(own), null);
+    const { find, erase } = outdatedTraces(ctx);
+    ctx.clock.advance(1);
+    const found = await storage.read(() => outdatedTraces(ctx).find(10));
+    assert.equal(await storage.write(() => erase(found)), 2);
+    assert.deepEqual(await storage.read(() => find(10)), []);
+    const { sealedCode, network } = await selling.read(own);
+    assert.deepEqual([sealedCode, network], [null, null]);
+  });
+
+  test('addresses of unpaid sales are erased after 30 days, and those of a person with the person', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, begin, read } = selling;
+    const [unpaid, paid] = [await begin(), await sell()];
+    ctx.clock.advance(31 * dayMs);
+    const outdated = outdatedUnpaidSales(ctx);
+    const found = await storage.read(() => outdated.find(10));
+    assert.equal(await storage.write(() => outdated.erase(found)), 1);
+    const { buyerAddress, recipientAddress, message, erasedAt } = await read(unpaid);
+    assert.deepEqual([buyerAddress, recipientAddress, message, erasedAt !== null], [null, null, null, true]);
+    assert.equal((await read(paid)).buyerAddress, 'ada@example.com');
+
+    const card = await storage.read(() => requireCard(store.id, paid.cardId ?? 0));
+    const customerId = card.customer?.id ?? 0;
+    let text = '';
+    for await (const part of customerExport({ ctx, storage, store }, customerId)) text += part;
+    const { online_sales: exported } = JSON.parse(text) as { online_sales: readonly { buyer_email: string }[] };
+    assert.deepEqual(exported.map((each) => each.buyer_email), ['ada@example.com']);
+    const key = { storeId: store.id, customerId };
+    await storage.write(() => startErasure(ctx, { ...key, eraseNotes: false, actor: 'test' }));
+    while (!(await storage.write(() => continueErasure(ctx, key))));
+    const erased = await read(paid);
+    assert.deepEqual([erased.buyerAddress, erased.buyerName, erased.message, erased.amount.minor], [null, null, null, 2_500n]);
+    assert.equal(erased.recipientAddress, 'grace@example.com');
+  });
+
+  test('after a restore nothing is sold until the payments since the backup were compared', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, begin, read, run, provider } = selling;
+    const owner = await personOf(selling, 'owner');
+    const [open, issued] = [await begin(), await sell()];
+    const isOpen = async () => (await storage.read(() => findBuyPage(ctx, store.domain)))?.isOpen;
+    assert.equal(await isOpen(), true);
+    await storage.write(() => markRestored(ctx, ctx.clock.now()));
+    // On the other machine, one sale was paid and the other refunded.
+    ctx.clock.advance(60_000);
+    const heldOf = ({ key }: OnlineSale) => [...provider.payments.values()].find(({ saleKey }) => saleKey === key);
+    const [paid, refunded] = [heldOf(open), heldOf(issued)];
+    assert(paid && refunded);
+    paid.state = 'paid';
+    provider.refundAtProvider(refunded, 2_500n);
+    assert.equal(await run(async (sales) => await sales.run()), 0);
+    await run(async (sales) => await sales.compare());
+    assert.deepEqual([await isOpen(), (await read(open)).state], [false, 'open']);
+    await storage.write(() => confirmRestored(ctx, owner, { isSent: true }));
+    assert.equal(await isOpen(), false);
+    await run(async (sales) => await sales.compare());
+    assert.deepEqual([await isOpen(), (await read(open)).state], [true, 'issued']);
+    const card = await storage.read(() => requireCard(store.id, issued.cardId ?? 0));
+    assert.deepEqual([card.balance.minor, card.disabledAt !== null], [0n, true]);
+  });
+
+  test('a payment that the provider moved for no sale, and a card without a payment, are named', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, begin, provider, run } = selling;
+    const [lost, unlisted] = [await begin(), await sell()];
+    const heldOf = ({ key }: OnlineSale) => [...provider.payments.values()].find(({ saleKey }) => saleKey === key);
+    const [unknown, hidden] = [heldOf(lost), heldOf(unlisted)];
+    assert(unknown && hidden);
+    unknown.state = 'paid';
+    const { listMovements } = provider;
+    const altered: LossyProvider['listMovements'] = async (...request) => {
+      const outcome = await listMovements(...request);
+      if (outcome.kind !== 'done') return outcome;
+      const movements = outcome.value.movements
+        .filter(({ saleKey }) => saleKey !== hidden.saleKey)
+        .map((each) => ({ ...each, saleKey: 'A'.repeat(22), paymentId: 'pay_of_no_sale' }));
+      return { ...outcome, value: { ...outcome.value, movements } };
+    };
+    Object.assign(provider, { listMovements: altered });
+    ctx.clock.advance(3 * dayMs);
+    await run(async (sales) => await sales.compare());
+    const found = await storage.read(() => listDifferences(ctx, store));
+    assert.deepEqual(found.map(({ kind }) => kind), ['unknown-payment', 'unlisted']);
+  });
+
+  test('sales are found by their number and by the addresses of both people', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell } = selling;
+    const sale = await sell();
+    await sell({ buyer: email('bob@example.com'), recipient: email('carol@example.com') });
+    const found = async (search: string | null, needsStaff = false) => {
+      const filter = { states: null, search, needsStaff };
+      return (await storage.read(() => listSales(ctx, store, { filter, before: null, limit: 10 }))).length;
+    };
+    const number = String(ctx.keys.publicIds.of(sale.id));
+    const counts = [await found(number), await found('ADA@example.com'), await found('carol@example.com'), await found('ada'), await found(null)];
+    assert.deepEqual([...counts, await found(null, true)], [1, 1, 1, 0, 2, 0]);
+    assert.equal((await storage.read(() => countSales(store.id))), COUNTS);
+  });
+} // prettier-ignore
