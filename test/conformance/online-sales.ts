@@ -303,8 +303,9 @@ export function testOnlineSales(factory: StorageFactory): void {
       return (await storage.read(() => listSales(ctx, store, { filter, before: null, limit: 10 }))).length;
     };
     const number = String(ctx.keys.publicIds.of(sale.id));
-    const counts = [await found(number), await found('ADA@example.com'), await found('carol@example.com'), await found('ada'), await found(null)];
-    assert.deepEqual([...counts, await found(null, true)], [1, 1, 1, 0, 2, 0]);
-    assert.equal((await storage.read(() => countSales(store.id))), COUNTS);
+    const numbers = [await found(number), await found('ADA@example.com'), await found('carol@example.com'), await found('ada'), await found(null)];
+    assert.deepEqual([...numbers, await found(null, true)], [1, 1, 1, 0, 2, 0]);
+    const counts = await storage.read(() => countSales(store.id));
+    assert.deepEqual(counts, { review: 0, waiting: 0, disputed: 0, owed: 0, withoutCard: 0n });
   });
 } // prettier-ignore
