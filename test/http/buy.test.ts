@@ -21,6 +21,7 @@ import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
 import { findStoreByDomain } from '../../src/storage/stores/store.ts';
+import { join } from '../support/console.ts';
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -74,20 +75,25 @@ test('the form has the amounts, terms, validity, provider and legal button of th
   const page = await visitor().get(path);
   assert.equal(page.status, 200);
   const said = textOfPage(page);
-  for (const part of [
-    '€25',
-    '€50',
-    '€100',
-    texts.pay,
-    'Sandbox',
-    'Terms of gift cards',
-    texts.withdrawHint,
-    texts.testMode,
-  ])
+  for (const part of ['€25', '€50', '€100', texts.pay, 'Sandbox', 'Terms of gift cards', texts.withdrawHint])
     assert.ok(said.includes(part), part);
   assert.match(page.text, /href="https:\/\/flowers\.example\/terms"/);
   assert.equal(page.headers.get('cache-control'), 'no-store');
   assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+});
+
+test('an owner tries the page with a test key, which visitors cannot use', async () => {
+  await using service = await startService({
+    stores: [{ domain: buyDomain, currency: 'EUR' }],
+    beforeStart: async (database) => await openSandboxPage(database),
+  });
+  const owner = await join(service, 'owner');
+  const tried = textOfPage(await owner.get(path));
+  for (const part of [texts.testMode, texts.pay]) assert.ok(tried.includes(part), part);
+  const closed = textOfPage(await openBrowser(service).get(path));
+  assert.ok(closed.includes(texts.closedTitle), closed);
+  const cashier = textOfPage(await (await join(service, 'cashier')).get(path));
+  assert.ok(cashier.includes(texts.closedTitle), cashier);
 });
 
 test('each language has its own button, and the page is in the language that is chosen', async () => {
