@@ -81,6 +81,7 @@ const indexesOfAllStores = [
   'idempotency_records_by_age',
   'lookup_throttle_by_refill',
   'online_sales_due',
+  'online_sales_notices',
   'online_sales_unpaid',
   'online_sales_with_traces',
   'owner_notices_due',
