@@ -968,7 +968,7 @@ export interface Resources {
     /**
      * Export a customer. `GET /customers/{customer_id}/export`
      *
-     * Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.
+     * Returns everything that is stored about the customer as one JSON document: the customer, the gift cards that they bought or received, each with the time at which its page was first opened (`viewed_at`), its transactions, holds and the emails to this customer, the online sales, and the events that mention them. No code is included. The response is streamed: check that it ends, because an error after its first byte closes the connection. A gift card can also contain the address of another person.
      *
      * Scope: `manage_customers`.
      */

@@ -171,7 +171,8 @@ function hostsIn(text: string): readonly string[] | undefined {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== '');
   const hosts = parts.flatMap((part) => {
     // People paste the address of a page.
-    const parsed = parseDomain(part.replace(/^https?:\/\//i, '').replace(/\/.*$/, ''));
+    const [host = ''] = part.replace(/^https?:\/\//i, '').split('/', 1);
+    const parsed = parseDomain(host);
     return parsed.ok ? [parsed.value] : [];
   });
   const distinct = [...new Set(hosts)];
