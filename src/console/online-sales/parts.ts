@@ -14,7 +14,7 @@ export function pathOfSale(page: Page, { id }: Pick<OnlineSale, 'id'>): string {
 }
 
 /** The state that a list shows of a sale. A refund or a dispute is more than the state that it had before. */
-export type ShownState = SaleState | 'refunded' | 'disputed' | 'warned';
+type ShownState = SaleState | 'refunded' | 'disputed' | 'warned';
 
 function shownStateOf({ state, dispute, refunded, amount }: OnlineSale): ShownState {
   if (dispute === 'open' || dispute === 'lost') return 'disputed';
