@@ -22,7 +22,15 @@ import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { decisionForm } from './decide.ts';
 import { monthPath, monthTable } from './month.ts';
-import { pathOfSale, personOf, reasonList, recipientOf, salesPath, stateNote, stateTag } from './parts.ts';
+import {
+  pathOfSale,
+  personOf,
+  reasonList,
+  recipientOf,
+  salesPath,
+  stateNote,
+  saleStateTag,
+} from './parts.ts';
 
 const statesOf = {
   review: ['review'],
@@ -195,7 +203,7 @@ function saleRow(page: Page, sale: OnlineSale) {
     recipientOf(page, sale),
     {
       class: 'aside',
-      html: markup`${stateTag(page, sale)}${note === undefined ? undefined : markup`<br>${small(note)}`}`,
+      html: markup`${saleStateTag(page, sale)}${note === undefined ? undefined : markup`<br>${small(note)}`}`,
     },
     { class: 'sum aside', html: markup`<strong>${page.amount(sale.amount)}</strong>` },
   ];

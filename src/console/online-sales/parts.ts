@@ -36,7 +36,7 @@ const kinds = {
   warned: 'bad',
 } as const satisfies Readonly<Record<ShownState, Parameters<typeof tag>[0]>>;
 
-export function stateTag(page: Page, sale: OnlineSale): Markup {
+export function saleStateTag(page: Page, sale: OnlineSale): Markup {
   const state = shownStateOf(sale);
   const test = sale.isTest ? markup` ${small(page.text.onlineSales.test)}` : undefined;
   return markup`${tag(kinds[state], page.text.onlineSales.stateOf[state])}${test}`;

@@ -20,7 +20,15 @@ import {
 } from './decide.ts';
 import { saleListRoutes } from './list.ts';
 import { saleMonthRoutes } from './month.ts';
-import { pathOfSale, personOf, reasonList, recipientOf, salesPath, stateNote, stateTag } from './parts.ts';
+import {
+  pathOfSale,
+  personOf,
+  reasonList,
+  recipientOf,
+  salesPath,
+  stateNote,
+  saleStateTag,
+} from './parts.ts';
 
 const emailsShown = 5;
 
@@ -43,7 +51,7 @@ async function salePage(page: Page): Promise<ConsoleResponse> {
   const text = page.text.onlineSales;
   const number = String(page.publicId(sale.id));
   const note = stateNote(page, sale);
-  const head = markup`<section class="panel"><div class="row apart"><div>${figure(sale.amount, page.language)}<p class="soft">${paymentLine(page, opened)}</p></div><div>${stateTag(page, sale)}${note === undefined ? undefined : markup`<br>${small(note)}`}</div></div></section>`;
+  const head = markup`<section class="panel"><div class="row apart"><div>${figure(sale.amount, page.language)}<p class="soft">${paymentLine(page, opened)}</p></div><div>${saleStateTag(page, sale)}${note === undefined ? undefined : markup`<br>${small(note)}`}</div></div></section>`;
   const review =
     sale.state === 'review'
       ? markup`<section class="panel stack"><h2>${text.reviewTitle}</h2><p class="soft">${text.reviewHint}</p>${decisionForm(page, sale)}</section>`
