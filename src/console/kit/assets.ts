@@ -29,7 +29,7 @@ const folder = 'console/assets';
 function compactStyle(style: Buffer): Buffer {
   const compact = style
     .toString()
-    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\/\*[^*]{0,500}\*\//g, '')
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ ?([{};]) ?/g, '$1');
   return Buffer.from(compact);
