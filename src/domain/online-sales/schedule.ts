@@ -23,7 +23,15 @@ export function waitAfter(attempts: number): number {
   return steps[attempts] ?? hour;
 }
 
-type Scheduled = Pick<OnlineSale, 'state' | 'dispute' | 'reviewUntil' | 'isTest'> & {
+/** The days after a payment on which it is read again: a lost hint of a fraud warning is not a movement either. */
+const watchedDays = [1, 2, 4, 8, 16, 32, 64] as const;
+
+function nextWatch(paidAt: number, now: number): number | null {
+  const days = watchedDays.find((each) => paidAt + each * dayMs > now);
+  return days === undefined ? null : paidAt + days * dayMs;
+}
+
+type Scheduled = Pick<OnlineSale, 'state' | 'dispute' | 'reviewUntil' | 'paidAt'> & {
   readonly attempts: number;
 };
 
@@ -32,7 +40,7 @@ type Scheduled = Pick<OnlineSale, 'state' | 'dispute' | 'reviewUntil' | 'isTest'
  * @param isIncomplete whether the card still has a part of what went back, because it is held.
  */
 export function nextReadAt(
-  { state, dispute, reviewUntil, attempts }: Scheduled,
+  { state, dispute, reviewUntil, paidAt, attempts }: Scheduled,
   {
     now,
     refunds,
@@ -47,5 +55,6 @@ export function nextReadAt(
   if (refunds.some((refund) => refund.state === 'requested')) return now + waitAfter(attempts);
   if (state === 'review') return Math.min(reviewUntil ?? now, now + hour);
   if (isIncomplete || refunds.some((refund) => refund.state === 'pending')) return now + hour;
-  return dispute === 'warning' || dispute === 'open' ? now + dayMs : null;
+  if (dispute === 'warning' || dispute === 'open') return now + dayMs;
+  return state === 'issued' && paidAt !== null ? nextWatch(paidAt, now) : null;
 }
