@@ -83,6 +83,17 @@ for (const javaScript of [true, false])
     assert.doesNotMatch(await page.content(), /class="codeline/);
   });
 
+test('a browser does the work that a store demands before it sends the form', async () => {
+  await using service = await startSelling({ work: 'on' });
+  await using window = await chromium.window(service);
+  await window.open(path);
+  const { page } = window;
+  await choose(page, 'for', 'me');
+  await page.type('#buyer_email', 'alan@example.com');
+  await follow(page, '.summary button');
+  assert.match(new URL(page.url()).pathname, /^\/sandbox\/pay\//);
+});
+
 test('“Myself” takes away what is not needed, and the card is shown after a press of a button', async () => {
   await using window = await open();
   const { page } = window;

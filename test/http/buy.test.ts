@@ -17,11 +17,12 @@ import {
 } from '../support/buy-page.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { saleToken } from '../../src/service/online-sales/begin.ts';
+import { isWorkDone } from '../../src/service/online-sales/work.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
 import { findStoreByDomain } from '../../src/storage/stores/store.ts';
-import { join } from '../support/console.ts';
+import { join, submitForm } from '../support/console.ts';
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -457,4 +458,47 @@ test('the receipt and the email with the card name the order, the tax, and the s
   const german = buyTextsOf('de');
   assert.match(await emailWith(service, german.refundingTitle), /Ihr Widerruf ist am /);
   assert.match(await emailWith(service, german.stoppedTitle), /erstattet/);
+});
+
+/** The number that a browser finds for a form. */
+function workFor(key: string): string {
+  for (let number = 0; ; number += 1) if (isWorkDone(key, String(number))) return String(number);
+}
+
+test('a store that demands work accepts a form only with it, and owners change when it does', async () => {
+  await using service = await startSelling({ work: 'on' });
+  const browser = openBrowser(service);
+  const { text } = await browser.get(path);
+  assert.match(text, /name="work" value=""/);
+  const key = keyIn(text);
+  for (const work of ['', '1', 'x', '9'.repeat(50), workFor('A'.repeat(22))]) {
+    const rejected = await browser.post(path, { ...giftForm, key, work });
+    assert.equal(rejected.status, 429, work);
+    assert.match(textOfPage(rejected), new RegExp(texts.limitError));
+  }
+  const accepted = await browser.post(path, { ...giftForm, key, work: workFor(key) });
+  assert.equal(accepted.status, 303, accepted.text);
+  assert.match(redirectOf(accepted), /^\/sandbox\/pay\//);
+
+  const owner = await join(service, 'owner');
+  const saved = await submitForm(owner, '/settings/online-sales', {
+    fields: { min: '10', max: '250', review_hours: '24', delay_minutes: '0', work: 'off' },
+  });
+  assert.equal(saved.status, 303, textOfPage(saved));
+  assert.doesNotMatch((await browser.get(path)).text, /name="work"/);
+  assert.equal((await order(browser, { ...giftForm, buyer_email: 'eve@example.com' })).status, 303);
+});
+
+test('work is demanded by itself while there are many orders', async () => {
+  await using service = await startSelling({ work: 'auto', networkLimit: null });
+  const browser = openBrowser(service);
+  for (let person = 0; person < 30; person += 1) {
+    const begun = await order(browser, { ...giftForm, buyer_email: `buyer${person}@example.com` });
+    assert.equal(begun.status, 303, begun.text);
+  }
+  const demanded = await order(browser, { ...giftForm, buyer_email: 'late@example.com' });
+  assert.equal(demanded.status, 429);
+  service.clock.advance(61_000);
+  const later = await order(browser, { ...giftForm, buyer_email: 'late@example.com' });
+  assert.equal(later.status, 303, textOfPage(later));
 });

@@ -14,6 +14,7 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { beginSale, openSale, saleToken } from '../../service/online-sales/begin.ts';
 import { dayText, figure } from '../kit/format.ts';
 import { giftDrawing } from '../kit/gift.ts';
+import { hidden } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
 import {
@@ -109,7 +110,7 @@ function formPage(
     : markup`<h1>${texts.title}</h1><p class="soft">${intro}</p>`;
   // Errors and the payment leave the frame.
   const action = inLanguage(page, language.tag);
-  const content = markup`${lead}${errorList(place, shown)}<form class="buy-grid" id="buy" method="post" action="${action}" novalidate${top} data-locale="${language.locale}" data-currency="${code}" data-decimals="${decimals}" data-someone="${texts.someone}">${keyInput(services.ctx, key)}
+  const content = markup`${lead}${errorList(place, shown)}<form class="buy-grid" id="buy" method="post" action="${action}" novalidate${top} data-locale="${language.locale}" data-currency="${code}" data-decimals="${decimals}" data-someone="${texts.someone}">${keyInput(services.ctx, key)}${workInput(place)}
 ${buyFields(services, place, shown)}<aside class="buy-side" aria-label="${texts.summary}">
 ${preview(place, shown)}${summary(place, shown, problem)}</aside></form>`;
   const title = Object.keys(errors).length > 0 ? texts.errors : texts.title;
@@ -118,6 +119,11 @@ ${preview(place, shown)}${summary(place, shown, problem)}</aside></form>`;
     framedBy: buy.page.frameDomains,
     body: buyerPage(services, place, { title, content, kind: 'buy' }),
   };
+}
+
+/** The script of the page fills it in, before the form is submitted. */
+function workInput({ buy }: BuyPlace): Markup | undefined {
+  return buy.asksWork ? hidden('work', '') : undefined;
 }
 
 /** The page of a store that sells no cards now. Staff who may change that can try it. */
@@ -178,11 +184,13 @@ type Begun = { readonly sale: OnlineSale } | { readonly fault: Fault };
 
 async function begin(
   { ctx, storage }: ConsoleServices,
-  { network }: ConsoleRequest,
+  { network, form: typed }: ConsoleRequest,
   { buy, language, isTrial }: BuyPlace,
   { form, key }: { readonly form: SaleForm; readonly key: string },
 ): Promise<Begun> {
-  const request = { buy, form, key, network, language: language.tag, isTrial: isTrial && !buy.isOpen };
+  const isOnlyTrial = isTrial && !buy.isOpen;
+  const work = typed.get('work') ?? '';
+  const request = { buy, form, key, network, language: language.tag, isTrial: isOnlyTrial, work };
   try {
     return { sale: (await storage.write(() => beginSale(ctx, request))).sale };
   } catch (error) {

@@ -11,7 +11,7 @@ export const frameDomainsMax = 10;
 export const termsUrlLengthMax = 500;
 
 /** Whether visitors do some work before they submit a form. `auto`: while many forms are opened. */
-const workDemands = ['off', 'on', 'auto'] as const;
+export const workDemands = ['off', 'on', 'auto'] as const;
 
 export type WorkDemand = (typeof workDemands)[number];
 

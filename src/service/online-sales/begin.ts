@@ -40,6 +40,7 @@ import { assertStoreOpen, findStoreByDomain } from '../../storage/stores/store.t
 import { traceDigest, startOfToday } from './limits.ts';
 import { findSaleSettings, isSelling, pageOf } from './settings.ts';
 import { requireSale } from './settle.ts';
+import { demandsWork, isWorkDone } from './work.ts';
 
 export { saleToken } from '../../storage/online-sales/order-link.ts';
 
@@ -51,6 +52,8 @@ export type BuyPage = {
   readonly provider: StoreProvider | null;
   /** Whether visitors can buy. A provider that takes no real money sells to visitors only in a sandbox. */
   readonly isOpen: boolean;
+  /** Whether a browser has to do work before a form is accepted. */
+  readonly asksWork: boolean;
 };
 
 /**
@@ -65,7 +68,8 @@ export function* findBuyPage(ctx: Context, domain: string): Script<BuyPage | und
   const settings = yield* findSaleSettings(ctx, store);
   if (!settings.isSaved) return undefined;
   const provider = settings.providers.find(({ isActive }) => isActive) ?? null;
-  return { store, page: settings.page, provider, isOpen: isSelling(settings) };
+  const asksWork = yield* demandsWork(ctx, settings.page);
+  return { store, page: settings.page, provider, isOpen: isSelling(settings), asksWork };
 }
 
 export type SaleRequest = {
@@ -78,18 +82,21 @@ export type SaleRequest = {
   readonly language: string;
   /** Whether a signed-in owner tries the page, which then need not be open. */
   readonly isTrial: boolean;
+  /** The result of the browser's work; absent: it did none. */
+  readonly work?: string;
 };
 
 const languageLengthMax = 35;
+const minuteSeconds = 60;
 
 /**
  * @returns the sale of the form, and whether it is new. A repeated form with other content changes nothing.
- * @throws Fault `not-found` if the page is closed, `too-many-requests` with the extension `limit` (`address`, `network`
- * or `store`), `invalid-parameter`.
+ * @throws Fault `not-found` if the page is closed, `too-many-requests` with the extension `limit` (`address`, `network`,
+ * `store` or `work`), `invalid-parameter`.
  */
 export function* beginSale(
   ctx: Context,
-  { buy, form, key, network, language, isTrial }: SaleRequest,
+  { buy, form, key, network, language, isTrial, work = '' }: SaleRequest,
 ): Script<{ readonly sale: OnlineSale; readonly isNew: boolean }> {
   const { store, page, provider } = buy;
   if (!isSaleKey(key) || language.length > languageLengthMax) throw new Fault('invalid-request');
@@ -97,6 +104,8 @@ export function* beginSale(
   if (earlier) return { sale: earlier, isNew: false };
   if (!provider || !(buy.isOpen || isTrial)) throw new Fault('not-found');
   assertForm(ctx, buy, form);
+  if (buy.asksWork && !isTrial && !isWorkDone(key, work))
+    throw new Fault('too-many-requests', { retryAfterSeconds: minuteSeconds, extensions: { limit: 'work' } });
   const networkDigest = traceDigest(ctx, 'network', network);
   yield* assertDayLimits(ctx, store, page, {
     amount: form.amount,

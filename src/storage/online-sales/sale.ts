@@ -359,6 +359,17 @@ function* salesOf(statement: Statement<SaleRow>): Script<readonly StoredSale[]> 
   return (yield* all(statement)).map(toSale);
 }
 
+/** Counts the sales that were begun since an id, at most `limit`. */
+export function* countBegunSince(
+  storeId: number,
+  { since, limit }: { readonly since: number; readonly limit: number },
+): Script<number> {
+  const { begun } = yield* one(sql<{ begun: bigint }>`
+    select count(*) as begun from (
+      select id from online_sales where store_id = ${storeId} and id >= ${since} limit ${limit}) newest`);
+  return toNumber(begun);
+}
+
 /** Numbers of sales: those that wait for staff, and those that are not paid yet. */
 export type SaleCounts = {
   readonly review: number;

@@ -5,6 +5,7 @@ import {
   frameDomainsMax,
   presetsMax,
   termsUrlLengthMax,
+  workDemands,
   type SalePage,
 } from '../../../domain/online-sales/rules.ts';
 import { parseDomain } from '../../../domain/stores/store.ts';
@@ -31,13 +32,14 @@ const saleFields = [
   'country',
   'review_hours',
   'delay_minutes',
+  'work',
 ] as const;
 
 export type SaleField = (typeof saleFields)[number];
 export type SaleValues = Readonly<Record<SaleField, string>>;
 export type SaleFieldErrors = Readonly<Partial<Record<SaleField, string>>>;
 
-/** The settings of the fields. Those that the page does not show keep their values. */
+/** The settings of the fields. */
 export type SaleChanges = Omit<SalePage, 'storeId' | 'updatedAt'>;
 
 export function saleValuesOf({ language }: Page, settings: SalePage): SaleValues {
@@ -61,6 +63,7 @@ export function saleValuesOf({ language }: Page, settings: SalePage): SaleValues
     country: settings.country ?? '',
     review_hours: String(settings.reviewHours),
     delay_minutes: String(settings.delayMinutes),
+    work: settings.work,
   };
 }
 
@@ -131,7 +134,7 @@ export function readSaleForm(page: Page, present: SalePage): Read {
       values.country === '' ? null : (countryIn(values.country) ?? reject('country', 'country') ?? null),
     reviewHours: whole('review_hours', ranges.hours, 'hours'),
     delayMinutes: whole('delay_minutes', ranges.minutes, 'minutes'),
-    work: present.work,
+    work: workDemands.find((each) => each === values.work) ?? present.work,
   };
   if (changes.reviewsForeign && changes.country === null && !errors.country)
     reject('country', 'countryMissing');

@@ -14,7 +14,8 @@ import {
 import { saveSaleSettings } from '../../../service/staff-actions/online-sales.ts';
 import { frameParameter } from '../../buy/place.ts';
 import { qrPicture } from '../../kit/code-view.ts';
-import { alert, hidden, inputField, textArea } from '../../kit/form.ts';
+import { workDemands } from '../../../domain/online-sales/rules.ts';
+import { alert, hidden, inputField, select, textArea } from '../../kit/form.ts';
 import { keyInput } from '../../kit/once.ts';
 import { get, post, type Page } from '../../kit/page-context.ts';
 import { tag } from '../../kit/parts.ts';
@@ -121,7 +122,8 @@ ${textArea({ name: 'frame_domains', label: labels.frame_domains, value: values.f
 <section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><p>${text.limitsLead}</p><div class="fields">${amount('address_limit')}
 ${amount('card_limit', hints.card)}
 ${amount('network_limit', hints.network)}
-${amount('store_limit')}</div></section>
+${amount('store_limit')}</div>
+${select({ name: 'work', label: labels.work, hint: hints.work, value: values.work, options: workDemands.map((value) => ({ value, text: text.work[value] })) })}</section>
 <section class="panel stack" aria-labelledby="review"><h2 id="review">${text.review}</h2><p>${text.reviewLead}</p><div class="fields">${amount('review_above', hints.reviewAbove)}
 ${input('review_hours', { hint: hints.reviewHours, mode: 'numeric' }, false)}
 ${input('delay_minutes', { hint: hints.delay, mode: 'numeric' }, false)}
