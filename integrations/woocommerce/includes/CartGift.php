@@ -1,0 +1,196 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Largesse\WooCommerce;
+
+use Automattic\WooCommerce\StoreApi\Exceptions\RouteException;
+
+defined('ABSPATH') || exit;
+
+/**
+ * What a customer chooses for a gift card: the form on the page of the product, the line in the cart and in the order.
+ *
+ * @phpstan-type Gift array{amount: string, recipient_name: string, recipient_email: string, sender_name: string, message: string, send_on: string, design: string}
+ */
+final class CartGift
+{
+    public const KEY = 'largesse_gift';
+    public const META = '_largesse_gift';
+
+    public static function register(): void
+    {
+        add_action('woocommerce_' . GiftCardProduct::TYPE . '_add_to_cart', self::showForm(...));
+        add_filter('woocommerce_add_to_cart_validation', self::validate(...), 10, 2);
+        add_filter('woocommerce_add_cart_item_data', self::add(...), 10, 2);
+        add_action('woocommerce_store_api_validate_add_to_cart', self::validateStoreApi(...));
+        add_action('woocommerce_before_calculate_totals', self::setPrices(...), 5);
+        add_filter('woocommerce_get_item_data', self::describe(...), 10, 2);
+        add_action('woocommerce_checkout_create_order_line_item', self::addToOrder(...), 10, 3);
+    }
+
+    public static function showForm(): void
+    {
+        global $product;
+        if (!$product instanceof GiftCardProduct || !$product->is_purchasable()) {
+            return;
+        }
+        $amounts = [];
+        foreach ($product->amounts() as $amount) {
+            $amounts[$amount] = html_entity_decode(wp_strip_all_tags(wc_price((float) $amount)), ENT_QUOTES, 'UTF-8');
+        }
+        $own = $product->ownAmount();
+        if ($own !== null) {
+            $amounts['own'] = __('Own amount', 'largesse-gift-cards');
+        }
+        $today = wp_date('Y-m-d');
+        echo '<form class="cart" method="post" enctype="multipart/form-data">';
+        woocommerce_form_field('largesse_amount', ['type' => 'select', 'label' => __('Amount', 'largesse-gift-cards'), 'required' => true, 'options' => $amounts]);
+        if ($own !== null) {
+            /* translators: 1: an amount, 2: an amount */
+            $label = sprintf(__('Own amount, %1$s to %2$s', 'largesse-gift-cards'), wp_strip_all_tags(wc_price((float) $own['min'])), wp_strip_all_tags(wc_price((float) $own['max'])));
+            woocommerce_form_field('largesse_own_amount', ['type' => 'text', 'label' => html_entity_decode($label, ENT_QUOTES, 'UTF-8'), 'custom_attributes' => ['inputmode' => 'decimal']]);
+        }
+        woocommerce_form_field('largesse_recipient_name', ['type' => 'text', 'label' => __('Name of the recipient', 'largesse-gift-cards'), 'maxlength' => 100]);
+        woocommerce_form_field('largesse_recipient_email', ['type' => 'email', 'label' => __('Email of the recipient', 'largesse-gift-cards'), 'description' => __('Without it, the card is sent to you.', 'largesse-gift-cards')]);
+        woocommerce_form_field('largesse_sender_name', ['type' => 'text', 'label' => __('Your name', 'largesse-gift-cards'), 'maxlength' => 100]);
+        woocommerce_form_field('largesse_message', ['type' => 'textarea', 'label' => __('Message', 'largesse-gift-cards'), 'maxlength' => 1000]);
+        woocommerce_form_field('largesse_send_on', ['type' => 'date', 'label' => __('Day of delivery', 'largesse-gift-cards'), 'custom_attributes' => ['min' => $today]]);
+        woocommerce_form_field('largesse_design', ['type' => 'select', 'label' => __('Design', 'largesse-gift-cards'), 'options' => ['' => __('Of the shop', 'largesse-gift-cards')] + self::designs()]);
+        woocommerce_quantity_input(['min_value' => 1, 'max_value' => 100], $product);
+        printf('<button type="submit" name="add-to-cart" value="%d" class="single_add_to_cart_button button alt">%s</button></form>', (int) $product->get_id(), esc_html($product->single_add_to_cart_text()));
+    }
+
+    /** @return array<string, string> */
+    private static function designs(): array
+    {
+        return [
+            'plain' => __('Plain', 'largesse-gift-cards'),
+            'birthday' => __('Birthday', 'largesse-gift-cards'),
+            'thank_you' => __('Thank you', 'largesse-gift-cards'),
+            'wedding' => __('Wedding', 'largesse-gift-cards'),
+            'baby' => __('Baby', 'largesse-gift-cards'),
+            'winter' => __('Winter', 'largesse-gift-cards'),
+            'well_done' => __('Well done', 'largesse-gift-cards'),
+            'love' => __('Love', 'largesse-gift-cards'),
+        ];
+    }
+
+    /**
+     * @return Gift
+     * @throws Refused
+     */
+    private static function read(GiftCardProduct $product): array
+    {
+        $sent = wp_unslash($_POST); // phpcs:ignore WordPress.Security.NonceVerification.Missing -- a cart is changed without one.
+        $line = static fn(string $name, int $max): string => mb_substr(trim((string) preg_replace('/[\p{C}\s]+/u', ' ', is_string($sent[$name] ?? null) ? $sent[$name] : '')), 0, $max);
+        $decimals = OrderCards::decimals();
+        $typed = $line('largesse_amount', 20);
+        $typed = $typed === 'own' ? $line('largesse_own_amount', 20) : $typed;
+        $units = Money::unitsOfShop((float) wc_format_decimal($typed), $decimals);
+        if ($units <= 0 || !$product->sells($units)) {
+            throw new Refused(__('Choose an amount for the gift card.', 'largesse-gift-cards'));
+        }
+        $email = $line('largesse_recipient_email', 254);
+        if ($email !== '' && !is_email($email)) {
+            throw new Refused(__('The email of the recipient is not valid.', 'largesse-gift-cards'));
+        }
+        $day = $line('largesse_send_on', 10);
+        if ($day !== '' && (preg_match('/^\d{4}-\d{2}-\d{2}$/', $day) !== 1 || $day < wp_date('Y-m-d') || $day > wp_date('Y-m-d', time() + 364 * DAY_IN_SECONDS))) {
+            throw new Refused(__('The day of delivery must be within a year.', 'largesse-gift-cards'));
+        }
+        $message = is_string($sent['largesse_message'] ?? null) ? $sent['largesse_message'] : '';
+        $message = mb_substr(trim((string) preg_replace('/[^\P{C}\n\t]/u', '', str_replace("\r\n", "\n", $message))), 0, 1000);
+        $design = $line('largesse_design', 20);
+        return [
+            'amount' => Money::decimalOf($units, $decimals),
+            'recipient_name' => $line('largesse_recipient_name', 100),
+            'recipient_email' => $email,
+            'sender_name' => $line('largesse_sender_name', 100),
+            'message' => $message,
+            'send_on' => $day,
+            'design' => in_array($design, GiftCardProduct::DESIGNS, true) ? $design : '',
+        ];
+    }
+
+    public static function validate(mixed $passed, mixed $productId): mixed
+    {
+        $product = wc_get_product((int) $productId);
+        if (!$passed || !$product instanceof GiftCardProduct) {
+            return $passed;
+        }
+        try {
+            self::read($product);
+            return $passed;
+        } catch (Refused $refused) {
+            wc_add_notice($refused->getMessage(), 'error');
+            return false;
+        }
+    }
+
+    public static function validateStoreApi(\WC_Product $product): void
+    {
+        if ($product instanceof GiftCardProduct) {
+            throw new RouteException('largesse_gift_card', esc_html__('Choose an amount for the gift card on its page.', 'largesse-gift-cards'), 400);
+        }
+    }
+
+    /**
+     * @param array<string, mixed> $data
+     * @return array<string, mixed>
+     */
+    public static function add(array $data, mixed $productId): array
+    {
+        $product = wc_get_product((int) $productId);
+        return $product instanceof GiftCardProduct ? $data + [self::KEY => self::read($product)] : $data;
+    }
+
+    public static function setPrices(\WC_Cart $cart): void
+    {
+        foreach ($cart->get_cart() as $item) {
+            if (isset($item[self::KEY]) && $item['data'] instanceof \WC_Product) {
+                $item['data']->set_price($item[self::KEY]['amount']);
+            }
+        }
+    }
+
+    /**
+     * @param Gift $gift
+     * @return array<string, string> by their labels
+     */
+    private static function texts(array $gift): array
+    {
+        return array_filter([
+            __('Recipient', 'largesse-gift-cards') => trim($gift['recipient_name'] . ' ' . ($gift['recipient_email'] === '' ? '' : "<{$gift['recipient_email']}>")),
+            __('From', 'largesse-gift-cards') => $gift['sender_name'],
+            __('Message', 'largesse-gift-cards') => $gift['message'],
+            __('Day of delivery', 'largesse-gift-cards') => $gift['send_on'],
+            __('Design', 'largesse-gift-cards') => self::designs()[$gift['design']] ?? '',
+        ]);
+    }
+
+    /**
+     * @param list<array<string, string>> $rows
+     * @param array<string, mixed> $item
+     * @return list<array<string, string>>
+     */
+    public static function describe(array $rows, array $item): array
+    {
+        foreach (isset($item[self::KEY]) ? self::texts($item[self::KEY]) : [] as $label => $text) {
+            $rows[] = ['key' => $label, 'value' => $text, 'display' => esc_html($text)];
+        }
+        return $rows;
+    }
+
+    /** @param array<string, mixed> $values */
+    public static function addToOrder(\WC_Order_Item_Product $item, string $key, array $values): void
+    {
+        if (!isset($values[self::KEY])) {
+            return;
+        }
+        $item->add_meta_data(self::META, $values[self::KEY], true);
+        foreach (self::texts($values[self::KEY]) as $label => $text) {
+            $item->add_meta_data($label, $text);
+        }
+    }
+}

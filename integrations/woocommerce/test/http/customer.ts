@@ -1,0 +1,181 @@
+/** Customers of the shop: one uses block checkout through the Store API, the other the classic pages. */
+
+import assert from 'node:assert/strict';
+import { control, shopUrl } from './shop.ts';
+
+const address = {
+  first_name: 'Ada',
+  last_name: 'Byron',
+  company: '',
+  address_1: '1 Market Street',
+  address_2: '',
+  city: 'San Francisco',
+  state: 'CA',
+  postcode: '94105',
+  country: 'US',
+  phone: '',
+};
+const email = 'ada@example.com';
+
+export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+
+type Cart = {
+  readonly totals: { readonly total_price: string };
+  readonly extensions: {
+    readonly largesse: { readonly cards: readonly { readonly id: number; readonly amount: number; readonly available: number }[] };
+  };
+};
+
+const productIds = new Map<string, number>();
+async function productOf(sku: string): Promise<number> {
+  const known = productIds.get(sku);
+  if (known !== undefined) return known;
+  const { id } = await control<{ id: number }>('product', { sku });
+  productIds.set(sku, id);
+  return id;
+}
+
+/** Block checkout. */
+export class BlockCustomer {
+  #cartToken = '';
+
+  async #send(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${shopUrl}/wp-json/wc/store/v1${path}`, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(this.#cartToken === '' ? {} : { 'cart-token': this.#cartToken }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    this.#cartToken = response.headers.get('cart-token') ?? this.#cartToken;
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async #ok(method: string, path: string, body?: object): Promise<Cart> {
+    const answer = await this.#send(method, path, body);
+    assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer.body).slice(0, 500)}`);
+    return answer.body as unknown as Cart;
+  }
+
+  async cart(): Promise<Cart> {
+    return this.#ok('GET', '/cart');
+  }
+
+  async adds(...skus: readonly string[]): Promise<void> {
+    if (this.#cartToken === '') await this.cart();
+    for (const sku of skus) await this.#ok('POST', '/cart/add-item', { id: await productOf(sku), quantity: 1 });
+    await this.#ok('POST', '/cart/update-customer', {
+      billing_address: { ...address, email },
+      shipping_address: address,
+    });
+  }
+
+  usesCoupon(code: string): Promise<Cart> {
+    return this.#ok('POST', '/cart/apply-coupon', { code });
+  }
+
+  /** Enters the code of a card. */
+  enters(code: string): Promise<Answer> {
+    return this.#send('POST', '/cart/extensions', { namespace: 'largesse', data: { action: 'add', code } });
+  }
+
+  removes(card: number): Promise<Answer> {
+    return this.#send('POST', '/cart/extensions', { namespace: 'largesse', data: { action: 'remove', card } });
+  }
+
+  async total(): Promise<number> {
+    return Number((await this.cart()).totals.total_price);
+  }
+
+  /** Opens the page of the checkout, which stores a draft of the order. */
+  draft(): Promise<Answer> {
+    return this.#send('GET', '/checkout');
+  }
+
+  places(payment_method = 'largesse_test'): Promise<Answer> {
+    return this.#send('POST', '/checkout', {
+      billing_address: { ...address, email },
+      shipping_address: address,
+      payment_method,
+    });
+  }
+
+  /** Pays for an order that was placed before. */
+  pays({ id, key }: { readonly id: number; readonly key: string }, payment_method = 'largesse_test'): Promise<Answer> {
+    return this.#send('POST', `/checkout/${id}`, {
+      key,
+      billing_email: email,
+      billing_address: { ...address, email },
+      shipping_address: address,
+      payment_method,
+    });
+  }
+}
+
+export function orderIdOf({ status, body }: Answer): number {
+  assert.ok(status < 300, JSON.stringify(body).slice(0, 800));
+  return Number(body['order_id']);
+}
+
+/** The classic pages. */
+export class ClassicCustomer {
+  #cookies = new Map<string, string>();
+
+  async #fetch(path: string, form?: Readonly<Record<string, string>>): Promise<Response> {
+    const response = await fetch(`${shopUrl}${path}`, {
+      redirect: 'manual',
+      headers: { cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      this.#cookies.set(name, value);
+    }
+    return response;
+  }
+
+  async page(path: string, form?: Readonly<Record<string, string>>): Promise<string> {
+    return (await this.#fetch(path, form)).text();
+  }
+
+  async adds(...skus: readonly string[]): Promise<void> {
+    for (const sku of skus) await this.#fetch('/', { 'add-to-cart': String(await productOf(sku)), quantity: '1' });
+  }
+
+  /** Buys a gift card with these fields of its page. */
+  async addsCard(fields: Readonly<Record<string, string>>): Promise<string> {
+    const form = { 'add-to-cart': String(await productOf('card')), quantity: '1', ...fields };
+    await this.#fetch('/', form);
+    return this.page('/classic-cart/');
+  }
+
+  async enters(code: string): Promise<Answer> {
+    const page = await this.page('/classic-checkout/');
+    const [, nonce = ''] = /"largesseCheckout"?[^{]*\{[^}]*"nonce":"(\w+)"/.exec(page.replaceAll('var largesseCheckout = ', '"largesseCheckout"')) ?? [];
+    const response = await this.#fetch('/?wc-ajax=largesse_card', { nonce, do: 'add', code });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async places(payment_method = 'largesse_test'): Promise<Answer> {
+    const page = await this.page('/classic-checkout/');
+    const [, nonce = ''] = /name="woocommerce-process-checkout-nonce" value="(\w+)"/.exec(page) ?? [];
+    const fields = Object.fromEntries(Object.entries({ ...address, email }).map(([name, value]) => [`billing_${name}`, value]));
+    const response = await this.#fetch('/?wc-ajax=checkout', {
+      ...fields,
+      payment_method,
+      'woocommerce-process-checkout-nonce': nonce,
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async signsIn(name: string, password: string): Promise<void> {
+    await this.#fetch('/wp-login.php', { log: name, pwd: password, testcookie: '1' });
+  }
+}
+
+export function classicOrderIdOf({ body }: Answer): number {
+  assert.equal(body['result'], 'success', JSON.stringify(body).slice(0, 800));
+  const [, id = ''] = /order-received[/=](\d+)/.exec(String(body['redirect'])) ?? [];
+  return Number(id);
+}

@@ -1,0 +1,17 @@
+/** Gift cards in a real shop on WooCommerce. It needs `WOO_URL`: see README.md. */
+
+import { after, before } from 'node:test';
+import { describe } from 'node:test';
+import { checkoutTests } from './checkout.ts';
+import { openShop, type Shop } from './shop.ts';
+
+for (const hpos of [true, false])
+  describe(hpos ? 'orders in their own tables' : 'orders as posts', () => {
+    let shop: Shop;
+    before(async () => {
+      shop = await openShop({ hpos });
+    });
+    after(() => shop[Symbol.asyncDispose]());
+    const suite = hpos ? 'tables' : 'posts';
+    checkoutTests(() => shop, suite);
+  });
