@@ -172,14 +172,30 @@ final class Settlement
         }
         $seconds = $status === 'on-hold' ? Settings::orderSeconds() : 2 * HOUR_IN_SECONDS;
         try {
-            $client->send('POST', "/holds/{$row['hold']}/extend", ['expires_in' => $seconds]);
+            self::extend($row['hold'], $seconds, $client);
         } catch (ServiceError $error) {
-            if ($error->is('hold-expired', 'hold-closed', 'not-found')) {
-                $cards->change($index, ['state' => 'released']);
-            } elseif (!$error->is('invalid-parameter')) {
+            if (!$error->is('hold-expired', 'hold-closed', 'not-found')) {
                 throw $error;
             }
-            // Beyond the limit of the store, the hold ends; the comparison names the order.
+            $cards->change($index, ['state' => 'released']);
+        }
+    }
+
+    /** Extends a hold, to the limit of the store at most. */
+    private static function extend(int $hold, int $seconds, Client $client): void
+    {
+        try {
+            $client->send('POST', "/holds/$hold/extend", ['expires_in' => $seconds]);
+        } catch (ServiceError $error) {
+            $detail = $error->problem['detail'] ?? '';
+            if (!$error->is('invalid-parameter') || !is_string($detail) || preg_match('/\d{4}-\d\d-\d\dT[\d:.]+Z/', $detail, $latest) !== 1) {
+                throw $error;
+            }
+            // The error names the latest time. Clocks can differ by some seconds.
+            $left = strtotime($latest[0]) - time() - 60;
+            if ($left > 0) {
+                $client->send('POST', "/holds/$hold/extend", ['expires_in' => $left]);
+            }
         }
     }
 

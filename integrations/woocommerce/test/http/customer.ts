@@ -146,8 +146,10 @@ export class ClassicCustomer {
   /** Buys a gift card with these fields of its page. */
   async addsCard(fields: Readonly<Record<string, string>>): Promise<string> {
     const form = { 'add-to-cart': String(await productOf('card')), quantity: '1', ...fields };
-    await this.#fetch('/', form);
-    return this.page('/classic-cart/');
+    const page = await this.page('/product/gift-card/');
+    for (const name of Object.keys(fields)) if (name !== 'quantity') assert.ok(page.includes(`name="${name}"`), name);
+    const response = await this.#fetch('/product/gift-card/', form);
+    return response.status === 200 ? response.text() : this.page('/classic-cart/');
   }
 
   async enters(code: string): Promise<Answer> {

@@ -1,8 +1,10 @@
 /** Gift cards in a real shop on WooCommerce. It needs `WOO_URL`: see README.md. */
 
-import { after, before } from 'node:test';
-import { describe } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { checkoutTests } from './checkout.ts';
+import { failureTests } from './failures.ts';
+import { orderTests } from './orders.ts';
+import { saleTests } from './sales.ts';
 import { openShop, type Shop } from './shop.ts';
 
 for (const hpos of [true, false])
@@ -14,4 +16,7 @@ for (const hpos of [true, false])
     after(() => shop[Symbol.asyncDispose]());
     const suite = hpos ? 'tables' : 'posts';
     checkoutTests(() => shop, suite);
+    orderTests(() => shop, suite);
+    failureTests(() => shop, suite);
+    saleTests(() => shop, suite);
   });

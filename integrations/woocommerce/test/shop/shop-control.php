@@ -29,7 +29,9 @@ add_filter('woocommerce_payment_gateways', static function (array $gateways): ar
             {
                 $order = wc_get_order($orderId);
                 $mode = get_option('largesse_test_gateway', 'pay');
-                largesse_test_charge($order, $mode);
+                if ($mode === 'pay') {
+                    largesse_test_charge($order);
+                }
                 if ($mode === 'decline') {
                     throw new Exception('The payment was declined.');
                 }
@@ -59,12 +61,10 @@ add_filter('woocommerce_payment_gateways', static function (array $gateways): ar
     return [...$gateways, 'Largesse_Test_Gateway'];
 });
 
-function largesse_test_charge(WC_Order $order, string $mode): void
+function largesse_test_charge(WC_Order $order): void
 {
-    if (in_array($mode, ['pay', 'hold', 'redirect'], true)) {
-        $charges = get_option('largesse_test_charges', []);
-        update_option('largesse_test_charges', [...$charges, ['order' => $order->get_id(), 'amount' => (string) $order->get_total()]]);
-    }
+    $charges = get_option('largesse_test_charges', []);
+    update_option('largesse_test_charges', [...$charges, ['order' => $order->get_id(), 'amount' => (string) $order->get_total()]]);
 }
 
 add_action('woocommerce_blocks_payment_method_type_registration', static function ($registry): void {
@@ -187,6 +187,7 @@ add_action('rest_api_init', static function (): void {
             return largesse_test_order((int) $in['id']);
         },
         'pay' => static function (array $in): array {
+            largesse_test_charge(wc_get_order($in['id']));
             wc_get_order($in['id'])->payment_complete('later');
             return largesse_test_order((int) $in['id']);
         },
@@ -226,6 +227,40 @@ add_action('rest_api_init', static function (): void {
                 return ['error' => $refused->getMessage()] + largesse_test_order((int) $in['id']);
             }
             return ['error' => null] + largesse_test_order((int) $in['id']);
+        },
+        'remove' => static function (array $in): array {
+            (new ReflectionMethod(\Largesse\WooCommerce\OrderBox::class, 'remove'))->invoke(null, (int) $in['id'], (int) $in['card']);
+            return largesse_test_order((int) $in['id']);
+        },
+        'forgetVisitors' => static function (): array {
+            global $wpdb;
+            $wpdb->query("DELETE FROM $wpdb->options WHERE option_name LIKE '%largesse_unknown_%'");
+            wp_cache_flush();
+            return [];
+        },
+        'search' => static function (array $in): array {
+            global $wpdb;
+            $found = [];
+            $look = static function (string $place, string $content) use (&$found, $in): void {
+                foreach ($in['texts'] as $text) {
+                    if (stripos($content, $text) !== false) {
+                        $found[] = "$place: " . substr($text, 0, 4);
+                    }
+                }
+            };
+            foreach ($wpdb->get_col('SHOW TABLES') as $table) {
+                for ($start = 0; ; $start += 2000) {
+                    $rows = $wpdb->get_results("SELECT * FROM `$table` LIMIT $start, 2000", ARRAY_N);
+                    $look($table, implode("\n", array_map(static fn(array $row): string => implode("\t", array_map(strval(...), $row)), $rows)));
+                    if (count($rows) < 2000) {
+                        break;
+                    }
+                }
+            }
+            foreach (glob(WP_CONTENT_DIR . '/uploads/wc-logs/*') as $file) {
+                $look(basename($file), (string) file_get_contents($file));
+            }
+            return ['found' => $found];
         },
         'tasks' => static function (): array {
             // Everything that is scheduled within three days.

@@ -1,0 +1,167 @@
+/** Gift cards as products, the balance check, the account, the status page, and what the shop never stores. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { assertBooks } from './books.ts';
+import { BlockCustomer, ClassicCustomer, classicOrderIdOf, orderIdOf } from './customer.ts';
+import { balanceOf, sell, soldCodes } from './seller.ts';
+import { cents, control, losing, orderOf, shopUrl, type Shop, type ShopOrder } from './shop.ts';
+
+export function saleTests(shop: () => Shop, suite: string): void {
+  const gift = {
+    largesse_amount: 'own',
+    largesse_own_amount: '42.50',
+    largesse_recipient_name: 'Grace',
+    largesse_recipient_email: 'grace@example.com',
+    largesse_sender_name: 'Ada',
+    largesse_message: 'For you,\r\nAda',
+    largesse_design: 'birthday',
+  };
+  const bought = async (quantity: string): Promise<number> => {
+    const customer = new ClassicCustomer();
+    await customer.addsCard({ ...gift, quantity });
+    const cart = await customer.page('/classic-cart/');
+    assert.match(cart, /Grace &lt;grace@example\.com&gt;/);
+    return classicOrderIdOf(await customer.places());
+  };
+
+  test(`${suite}: a paid order issues one card for each of its quantity, and a lost response issues none twice`, async () => {
+    let id = 0;
+    await losing(shop(), { path: /\/gift_card$/, fate: 'after', count: 2 }, async () => {
+      id = await bought('3');
+    });
+    await control('options', {});
+    await control('tasks');
+    const order = await orderOf(id);
+    assert.deepEqual(order.issued.map(({ state }) => state), ['issued', 'issued', 'issued']);
+    assert.equal(new Set(order.issued.map(({ card }) => card)).size, 3);
+    for (const { card } of order.issued) {
+      const { gift_card: details } = await shop().cards().cards.retrieveDetails(card);
+      assert.deepEqual(
+        [details.balance, details.recipient_email, details.sender_name, details.recipient_name, details.design, details.message],
+        ['42.50', 'grace@example.com', 'Ada', 'Grace', 'birthday', 'For you,\nAda'],
+      );
+    }
+    let count = 0;
+    for await (const { note } of shop().cards().cards.list({})) if (note === `WooCommerce order ${order.number}`) count += 1;
+    assert.equal(count, 3);
+  });
+
+  test(`${suite}: a cancelled order suspends its cards, and a paid one resumes them`, async () => {
+    const id = await bought('2');
+    const statesOf = async ({ issued }: ShopOrder): Promise<readonly string[]> => {
+      const states: string[] = [];
+      for (const { card } of issued) states.push((await shop().cards().cards.retrieveDetails(card)).gift_card.state);
+      return states;
+    };
+    assert.deepEqual(await statesOf(await control('status', { id, status: 'cancelled' })), ['suspended', 'suspended']);
+    assert.deepEqual(await statesOf(await control('status', { id, status: 'processing' })), ['active', 'active']);
+    const { items } = await orderOf(id);
+    const line = items.find(({ name }) => name === 'Gift card')!;
+    const partly = await control<ShopOrder>('refund', { id, cards: {}, other: 42_50, items: { [line.id]: 1 } });
+    assert.equal(partly.error, null);
+    assert.deepEqual(await statesOf(await orderOf(id)), ['active', 'suspended']);
+  });
+
+  test(`${suite}: amounts that the shop does not sell, and wrong fields, are refused`, async () => {
+    for (const [fields, text] of [
+      [{ ...gift, largesse_own_amount: '9.99' }, /Choose an amount/],
+      [{ ...gift, largesse_own_amount: '200.01' }, /Choose an amount/],
+      [{ ...gift, largesse_recipient_email: 'grace' }, /email of the recipient/],
+      [{ ...gift, largesse_send_on: '2020-01-01' }, /day of delivery/],
+    ] as const) {
+      assert.match(await new ClassicCustomer().addsCard(fields), text);
+    }
+  });
+
+  test(`${suite}: cards and coupons do not pay for cards`, async () => {
+    const card = await sell(shop(), '100.00');
+    const customer = new ClassicCustomer();
+    await customer.addsCard(gift);
+    await customer.adds('lamp');
+    await customer.enters(card.code);
+    const order = await assertBooks(shop(), classicOrderIdOf(await customer.places()));
+    assert.equal(order.total, '42.50');
+    assert.equal(cents(await balanceOf(shop(), card)), 100_00 - (cents(order.goods) - 42_50));
+  });
+
+  test(`${suite}: the balance check shows balances, and limits unknown codes`, async () => {
+    const card = await sell(shop(), '12.34');
+    const customer = new ClassicCustomer();
+    assert.match(await customer.page('/balance/', { largesse_balance_code: card.code }), /12\.34/);
+    assert.match(await customer.page('/balance/', { largesse_balance_code: 'short' }), /not the code of a gift card/);
+    let last = '';
+    for (let attempt = 0; attempt < 12; attempt += 1)
+      last = await customer.page('/balance/', { largesse_balance_code: 'abcdefgh12345678' });
+    assert.match(last, /Too many unknown codes/);
+    await control('forgetVisitors');
+  });
+
+  test(`${suite}: the account shows the cards whose codes were entered, with their history`, async () => {
+    const card = await sell(shop(), '64.00');
+    await shop().cards().cards.debit(card.id, { amount: '4.00' });
+    const customer = new ClassicCustomer();
+    await customer.signsIn('admin', 'admin-password');
+    const page = await customer.page('/my-account/gift-cards/');
+    const [, nonce = ''] = /name="_wpnonce" value="(\w+)"/.exec(page) ?? [];
+    await customer.page('/my-account/gift-cards/', { largesse_account: 'add', code: card.code, _wpnonce: nonce });
+    const shown = await customer.page('/my-account/gift-cards/');
+    assert.match(shown, /60\.00/);
+    assert.match(shown, /-(?:<[^>]+>|&#36;|\$)*4\.00|4\.00/);
+    assert.ok(!shown.includes(card.code));
+  });
+
+  test(`${suite}: the comparison names a hold that no order uses, and the status page shows it`, async () => {
+    const card = await sell(shop(), '20.00');
+    const { value: shopId } = await control<{ value: { id: string } }>('read', { name: 'largesse_shop' });
+    const client = await import('../../../../packages/client/src/index.ts');
+    await client
+      .createClient({ url: shop().gateway.url, token: shop().token })
+      .cards.hold(card.id, { amount: '5.00', external_id: `woocommerce:${shopId.id}:999999:hold:${card.id}:1` });
+    await control('hook', { name: 'largesse_compare' });
+    const admin = new ClassicCustomer();
+    await admin.signsIn('admin', 'admin-password');
+    const page = await admin.page('/wp-admin/admin.php?page=wc-status');
+    assert.match(page, /reserved on a gift card that the order does not use/);
+    assert.match(page, /#999999/);
+  });
+
+  test(`${suite}: the connection test names what is wrong`, async () => {
+    const { problems } = await control<{ problems: readonly string[] }>('problems');
+    assert.deepEqual(problems, []);
+    await shop().connect({ token: 'lgs_wrong' });
+    assert.match((await control<{ problems: readonly string[] }>('problems')).problems.join(), /rejects the token/);
+    await shop().connect();
+  });
+
+  test(`${suite}: a copy of the shop under another URL sends nothing`, async () => {
+    const { value: known } = await control<{ value: object }>('read', { name: 'largesse_shop' });
+    await control('options', { largesse_shop: { ...known, url: 'shop.example' } });
+    const card = await sell(shop(), '20.00');
+    const customer = new BlockCustomer();
+    await customer.adds('lamp');
+    assert.equal((await customer.enters(card.code)).status, 400);
+    await control('options', { largesse_shop: known });
+    assert.equal((await customer.enters(card.code)).status, 200);
+  });
+
+  test(`${suite}: without the plugin, an order says what cards paid, and the plugin comes back`, async () => {
+    const card = await sell(shop(), '20.00');
+    const customer = new BlockCustomer();
+    await customer.adds('table');
+    await customer.enters(card.code);
+    const paid = await assertBooks(shop(), orderIdOf(await customer.places()));
+    await control('options', { active_plugins: ['woocommerce/woocommerce.php'] });
+    const plain = await orderOf(paid.id);
+    assert.deepEqual([plain.total, plain.status], [paid.total, paid.status]);
+    assert.ok(plain.notes.some((note) => /20\.00 were taken from Gift card/.test(note)), JSON.stringify(plain.notes));
+    await control('options', { active_plugins: ['woocommerce/woocommerce.php', 'largesse-gift-cards/largesse-gift-cards.php'] });
+    await assertBooks(shop(), paid.id);
+  });
+
+  test(`${suite}: no code of a card is in the database or the logs of the shop`, async () => {
+    assert.ok(soldCodes.length > 10);
+    assert.deepEqual(await control('search', { texts: soldCodes }), { found: [] });
+    assert.equal((await fetch(shopUrl)).status, 200);
+  });
+}
