@@ -8,7 +8,7 @@ import { moOf, parsePo } from './translations.ts';
 const plugin = join(import.meta.dirname, '../../integrations/woocommerce');
 const name = 'largesse-gift-cards';
 
-/** What belongs to the plugin; the rest of the folder is for developers. */
+/** The rest of the folder is for developers. */
 const folders = ['includes', 'assets'] as const;
 const files = [`${name}.php`, 'uninstall.php', 'LICENSE', 'README.md'] as const;
 
@@ -21,6 +21,5 @@ for (const file of (await readdir(join(plugin, 'languages'))).toSorted()) {
   const messages = parsePo(await readFile(join(plugin, 'languages', file), 'utf8'));
   contents.set(`${name}/languages/${file.replace(/\.po$/, '.mo')}`, moOf(messages));
 }
-const target = join(plugin, `${name}.zip`);
-await writeFile(target, storedZip(contents));
-console.log(`${target}: ${contents.size} files`);
+
+await writeFile(join(plugin, `${name}.zip`), storedZip(contents));

@@ -3,7 +3,7 @@
   'use strict';
   const { createElement: h, useState, Fragment } = window.wp.element;
   const { registerPlugin } = window.wp.plugins;
-  const { ExperimentalDiscountsMeta, ExperimentalOrderMeta, TotalsItem, TotalsWrapper, extensionCartUpdate } =
+  const { ExperimentalDiscountsMeta, TotalsItem, TotalsWrapper, extensionCartUpdate } =
     window.wc.blocksCheckout;
   const texts = window.wc.wcSettings.getSetting('largesse_data', {});
   const { getCurrencyFromPriceResponse, formatPrice } = window.wc.priceFormat;
@@ -87,7 +87,13 @@
               type: 'button',
               disabled: isBusy,
               'aria-label': `${texts.remove} ${card.label}`,
-              style: { background: 'none', border: 0, padding: 0, textDecoration: 'underline', cursor: 'pointer' },
+              style: {
+                background: 'none',
+                border: 0,
+                padding: 0,
+                textDecoration: 'underline',
+                cursor: 'pointer',
+              },
               onClick: () => void change({ action: 'remove', card: card.id }),
             },
             texts.remove,
@@ -108,11 +114,7 @@
     registerPlugin('largesse', {
       scope: 'woocommerce-checkout',
       render: () =>
-        h(
-          Fragment,
-          null,
-          h(ExperimentalDiscountsMeta, null, h(CodeField)),
-          h(ExperimentalOrderMeta, null, h(Meta)),
-        ),
+        // The total below is what is left to pay.
+        h(ExperimentalDiscountsMeta, null, h(CodeField), h(Meta)),
     });
 })();

@@ -18,7 +18,7 @@ final class BlocksScript implements IntegrationInterface
 
     public function initialize(): void
     {
-        $depends = ['wc-blocks-checkout', 'wp-element', 'wp-plugins'];
+        $depends = ['wc-blocks-checkout', 'wc-price-format', 'wc-settings', 'wp-element', 'wp-plugins'];
         wp_register_script('largesse-blocks', Plugin::url('checkout-block.js'), $depends, Plugin::VERSION, true);
     }
 

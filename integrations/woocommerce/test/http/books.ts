@@ -35,8 +35,11 @@ export async function assertBooks(shop: Shop, id: number): Promise<ShopOrder> {
     `${id}: the open holds`,
   );
 
-  const { value: charges } = await control<{ value: readonly Charge[] }>('read', { name: 'largesse_test_charges' });
+  const { value: charges } = await control<{ value: readonly Charge[] }>('read', {
+    name: 'largesse_test_charges',
+  });
   for (const { order: charged, amount } of charges)
-    if (charged === id && order.status !== 'on-hold') assert.equal(cents(amount), cents(order.total), `${id}: the charge`);
+    if (charged === id && order.status !== 'on-hold')
+      assert.equal(cents(amount), cents(order.total), `${id}: the charge`);
   return order;
 }

@@ -22,7 +22,9 @@ export type Answer = { readonly status: number; readonly body: Record<string, un
 type Cart = {
   readonly totals: { readonly total_price: string };
   readonly extensions: {
-    readonly largesse: { readonly cards: readonly { readonly id: number; readonly amount: number; readonly available: number }[] };
+    readonly largesse: {
+      readonly cards: readonly { readonly id: number; readonly amount: number; readonly available: number }[];
+    };
   };
 };
 
@@ -64,7 +66,8 @@ export class BlockCustomer {
 
   async adds(...skus: readonly string[]): Promise<void> {
     if (this.#cartToken === '') await this.cart();
-    for (const sku of skus) await this.#ok('POST', '/cart/add-item', { id: await productOf(sku), quantity: 1 });
+    for (const sku of skus)
+      await this.#ok('POST', '/cart/add-item', { id: await productOf(sku), quantity: 1 });
     await this.#ok('POST', '/cart/update-customer', {
       billing_address: { ...address, email },
       shipping_address: address,
@@ -81,7 +84,10 @@ export class BlockCustomer {
   }
 
   removes(card: number): Promise<Answer> {
-    return this.#send('POST', '/cart/extensions', { namespace: 'largesse', data: { action: 'remove', card } });
+    return this.#send('POST', '/cart/extensions', {
+      namespace: 'largesse',
+      data: { action: 'remove', card },
+    });
   }
 
   async total(): Promise<number> {
@@ -102,7 +108,10 @@ export class BlockCustomer {
   }
 
   /** Pays for an order that was placed before. */
-  pays({ id, key }: { readonly id: number; readonly key: string }, payment_method = 'largesse_test'): Promise<Answer> {
+  pays(
+    { id, key }: { readonly id: number; readonly key: string },
+    payment_method = 'largesse_test',
+  ): Promise<Answer> {
     return this.#send('POST', `/checkout/${id}`, {
       key,
       billing_email: email,
@@ -140,21 +149,26 @@ export class ClassicCustomer {
   }
 
   async adds(...skus: readonly string[]): Promise<void> {
-    for (const sku of skus) await this.#fetch('/', { 'add-to-cart': String(await productOf(sku)), quantity: '1' });
+    for (const sku of skus)
+      await this.#fetch('/', { 'add-to-cart': String(await productOf(sku)), quantity: '1' });
   }
 
   /** Buys a gift card with these fields of its page. */
   async addsCard(fields: Readonly<Record<string, string>>): Promise<string> {
     const form = { 'add-to-cart': String(await productOf('card')), quantity: '1', ...fields };
     const page = await this.page('/product/gift-card/');
-    for (const name of Object.keys(fields)) if (name !== 'quantity') assert.ok(page.includes(`name="${name}"`), name);
+    for (const name of Object.keys(fields))
+      if (name !== 'quantity') assert.ok(page.includes(`name="${name}"`), name);
     const response = await this.#fetch('/product/gift-card/', form);
     return response.status === 200 ? response.text() : this.page('/classic-cart/');
   }
 
   async enters(code: string): Promise<Answer> {
     const page = await this.page('/classic-checkout/');
-    const [, nonce = ''] = /"largesseCheckout"?[^{]*\{[^}]*"nonce":"(\w+)"/.exec(page.replaceAll('var largesseCheckout = ', '"largesseCheckout"')) ?? [];
+    const [, nonce = ''] =
+      /"largesseCheckout"?[^{]*\{[^}]*"nonce":"(\w+)"/.exec(
+        page.replaceAll('var largesseCheckout = ', '"largesseCheckout"'),
+      ) ?? [];
     const response = await this.#fetch('/?wc-ajax=largesse_card', { nonce, do: 'add', code });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
@@ -162,7 +176,9 @@ export class ClassicCustomer {
   async places(payment_method = 'largesse_test'): Promise<Answer> {
     const page = await this.page('/classic-checkout/');
     const [, nonce = ''] = /name="woocommerce-process-checkout-nonce" value="(\w+)"/.exec(page) ?? [];
-    const fields = Object.fromEntries(Object.entries({ ...address, email }).map(([name, value]) => [`billing_${name}`, value]));
+    const fields = Object.fromEntries(
+      Object.entries({ ...address, email }).map(([name, value]) => [`billing_${name}`, value]),
+    );
     const response = await this.#fetch('/?wc-ajax=checkout', {
       ...fields,
       payment_method,

@@ -2,10 +2,20 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { assertBooks } from './books.ts';
 import { BlockCustomer, orderIdOf } from './customer.ts';
 import { balanceOf, sell } from './seller.ts';
-import { control, freezing, gatewayMode, losing, orderOf, type Shop, type ShopOrder } from './shop.ts';
+import {
+  control,
+  freezing,
+  gatewayMode,
+  losing,
+  orderOf,
+  type Shop,
+  type ShopOrder,
+  firstRow,
+} from './shop.ts';
 
 /** The longest time that a customer waits for a frozen service, beside the shop's own time. */
 const patienceMs = 9_000;
@@ -15,6 +25,9 @@ async function timed<T>(body: () => Promise<T>): Promise<readonly [T, number]> {
   return [await body(), performance.now() - start];
 }
 
+/** After a failure the circuit is open for a while, which only some tests want. */
+const closeCircuit = (): Promise<unknown> => control('options', {});
+
 export function failureTests(shop: () => Shop, suite: string): void {
   const withCard = async (amount = '40.00') => {
     const card = await sell(shop(), amount);
@@ -23,8 +36,6 @@ export function failureTests(shop: () => Shop, suite: string): void {
     await customer.enters(card.code);
     return { card, customer };
   };
-  /** After a failure the circuit is open for a while, which only some tests want. */
-  const closeCircuit = (): Promise<unknown> => control('options', {});
 
   for (const fate of ['before', 'after'] as const)
     test(`${suite}: a hold whose message is lost ${fate} it happened is made once`, async () => {
@@ -142,8 +153,11 @@ export function failureTests(shop: () => Shop, suite: string): void {
     await gatewayMode('redirect');
     const id = orderIdOf(await customer.places());
     await gatewayMode('pay');
-    const { hold } = await shop().cards().holds.retrieve((await orderOf(id)).cards!.rows[0]!.hold);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { hold } = await shop()
+      .cards()
+      .holds.retrieve(firstRow(await orderOf(id)).hold);
+    // Times of the service are whole seconds.
+    await wait(2_000);
     await control('hook', { name: 'largesse_extend_holds' });
     const later = (await shop().cards().holds.retrieve(hold.id)).hold;
     assert.ok(Date.parse(later.expires_at) > Date.parse(hold.expires_at));

@@ -5,13 +5,21 @@ import test from 'node:test';
 import { assertBooks } from './books.ts';
 import { BlockCustomer, orderIdOf } from './customer.ts';
 import { balanceOf, sell, type SoldCard } from './seller.ts';
-import { cents, control, gatewayMode, orderOf, type Shop, type ShopOrder } from './shop.ts';
+import { cents, control, gatewayMode, orderOf, type Shop, type ShopOrder, firstRow, itemOf } from './shop.ts';
+
+const stateOf = ({ cards }: ShopOrder): string => (cards?.rows ?? []).map(({ state }) => state).join();
+
+const refund = (id: number, cards: Record<number, number>, other: number, items = {}): Promise<ShopOrder> =>
+  control<ShopOrder>('refund', { id, cards, other, items });
 
 export function orderTests(shop: () => Shop, suite: string): void {
   /** An order for a table, of which a card pays an amount. */
   const placed = async (
     amount: string,
-    { mode = 'pay', method = 'largesse_test' }: { readonly mode?: 'pay' | 'hold' | 'redirect'; readonly method?: string } = {},
+    {
+      mode = 'pay',
+      method = 'largesse_test',
+    }: { readonly mode?: 'pay' | 'hold' | 'redirect'; readonly method?: string } = {},
   ): Promise<{ id: number; card: SoldCard; customer: BlockCustomer }> => {
     const card = await sell(shop(), amount);
     const customer = new BlockCustomer();
@@ -28,7 +36,6 @@ export function orderTests(shop: () => Shop, suite: string): void {
   };
   const availableOf = async ({ id }: SoldCard): Promise<string> =>
     (await shop().cards().cards.retrieveBalance(id)).gift_card.available;
-  const stateOf = ({ cards }: ShopOrder): string => (cards?.rows ?? []).map(({ state }) => state).join();
 
   test(`${suite}: an order on hold keeps its hold for a week, and captures it when it is paid`, async () => {
     for (const [mode, method] of [
@@ -38,7 +45,7 @@ export function orderTests(shop: () => Shop, suite: string): void {
       const { id, card } = await placed('40.00', { mode, method });
       const order = await assertBooks(shop(), id);
       assert.deepEqual([order.status, stateOf(order)], ['on-hold', 'held']);
-      const { hold } = await shop().cards().holds.retrieve(order.cards!.rows[0]!.hold);
+      const { hold } = await shop().cards().holds.retrieve(firstRow(order).hold);
       const days = (Date.parse(hold.expires_at) - Date.parse(hold.created_at)) / 86_400_000;
       assert.ok(days > 6.9 && days <= 7, `${days} days`);
       assert.equal(await balanceOf(shop(), card), '40.00');
@@ -75,7 +82,7 @@ export function orderTests(shop: () => Shop, suite: string): void {
     const { id, card } = await placed('40.00', { mode: 'redirect' });
     const order = await assertBooks(shop(), id);
     assert.deepEqual([order.status, stateOf(order)], ['pending', 'held']);
-    await shop().expire(order.cards!.rows[0]!.hold);
+    await shop().expire(firstRow(order).hold);
     await control('pay', { id });
     assert.equal(stateOf(await assertBooks(shop(), id)), 'captured');
     assert.equal(await balanceOf(shop(), card), '0.00');
@@ -83,15 +90,20 @@ export function orderTests(shop: () => Shop, suite: string): void {
 
   test(`${suite}: an order whose card is empty when the payment is reported is on hold, and staff take the card off`, async () => {
     const { id, card } = await placed('40.00', { mode: 'redirect' });
-    const { cards } = await orderOf(id);
-    await shop().expire(cards!.rows[0]!.hold);
+    const before = await orderOf(id);
+    await shop().expire(firstRow(before).hold);
     await shop().cards().cards.debit(card.id, { amount: '40.00' });
     await control('pay', { id });
     const order = await assertBooks(shop(), id);
     assert.deepEqual([order.status, stateOf(order)], ['on-hold', 'failed']);
-    assert.ok(order.notes.some((note) => note.includes('could not be collected')), JSON.stringify(order.notes));
+    assert.ok(
+      order.notes.some((note) => note.includes('could not be collected')),
+      JSON.stringify(order.notes),
+    );
     await control('hook', { name: 'largesse_compare' });
-    const { value } = await control<{ value: { differences: { order: number }[] } }>('read', { name: 'largesse_comparison' });
+    const { value } = await control<{ value: { differences: { order: number }[] } }>('read', {
+      name: 'largesse_comparison',
+    });
     assert.ok(value.differences.some((difference) => difference.order === id));
     const removed = await control<ShopOrder>('remove', { id, card: card.id });
     assert.equal(removed.total, removed.goods);
@@ -129,8 +141,8 @@ export function orderTests(shop: () => Shop, suite: string): void {
     assert.ok(cents(more.total) > cents(before.total));
     await assertBooks(shop(), id);
     // Without the table, the goods cost less than the card pays.
-    const table = more.items.find(({ name }) => name === 'Table')!;
-    const less = await control<ShopOrder>('removeItem', { id, item: table.id });
+    const table = itemOf(more, 'Table');
+    const less = await control<ShopOrder>('removeItem', { id, item: table });
     assert.equal(less.total, '0.00');
     await control('status', { id, status: 'processing' });
     const paid = await assertBooks(shop(), id);
@@ -138,9 +150,6 @@ export function orderTests(shop: () => Shop, suite: string): void {
     await control('recalculate', { id });
     await assertBooks(shop(), id);
   });
-
-  const refund = (id: number, cards: Record<number, number>, other: number, items = {}): Promise<ShopOrder> =>
-    control<ShopOrder>('refund', { id, cards, other, items });
 
   test(`${suite}: refunds go to the card, to the gateway and to both, and never beyond what each paid`, async () => {
     const { id, card } = await placed('40.00');
@@ -152,17 +161,22 @@ export function orderTests(shop: () => Shop, suite: string): void {
     assert.match(String((await refund(id, { [card.id]: 25_01 }, 0)).error), /More than a gift card paid/);
     assert.match(String((await refund(id, {}, cents(total) - 25_00 + 1)).error), /More than was paid/);
     assert.match(String((await refund(id, {}, 0)).error), /Enter an amount/);
-    const table = items.find(({ name }) => name === 'Table')!;
-    assert.match(String((await refund(id, { [card.id]: 1_00 }, 0, { [table.id]: 1 })).error), /The items cost/);
+    const table = itemOf({ items }, 'Table');
+    assert.match(String((await refund(id, { [card.id]: 1_00 }, 0, { [table]: 1 })).error), /The items cost/);
     assert.equal((await assertBooks(shop(), id)).status, 'processing');
     const rest = await refund(id, { [card.id]: 25_00 }, cents(total) - 25_00);
     assert.deepEqual([rest.error, rest.status], [null, 'refunded']);
     const order = await assertBooks(shop(), id);
     assert.equal(order.refunded, order.total);
     assert.equal(await balanceOf(shop(), card), '40.00');
-    const { value: refunds } = await control<{ value: { order: number; amount: string }[] }>('read', { name: 'largesse_test_refunds' });
+    const { value: refunds } = await control<{ value: { order: number; amount: string }[] }>('read', {
+      name: 'largesse_test_refunds',
+    });
     const money = refunds.filter((one) => one.order === id).map(({ amount }) => cents(amount));
-    assert.equal(money.reduce((sum, amount) => sum + amount, 0), cents(total));
+    assert.equal(
+      money.reduce((sum, amount) => sum + amount, 0),
+      cents(total),
+    );
   });
 
   test(`${suite}: items are refunded to the card and the gateway in one step`, async () => {
@@ -191,7 +205,10 @@ export function orderTests(shop: () => Shop, suite: string): void {
   test(`${suite}: the refund of WooCommerce pays the money back, and leaves the card to staff`, async () => {
     const { id, card } = await placed('40.00');
     const { total } = await assertBooks(shop(), id);
-    assert.notEqual((await control<ShopOrder>('refundMoney', { id, amount: String(cents(total) / 100 + 1) })).error, null);
+    assert.notEqual(
+      (await control<ShopOrder>('refundMoney', { id, amount: String(cents(total) / 100 + 1) })).error,
+      null,
+    );
     const money = await control<ShopOrder>('refundMoney', { id, amount: total });
     assert.deepEqual([money.error, money.status], [null, 'processing']);
     const rest = await refund(id, { [card.id]: 40_00 }, 0);
@@ -204,12 +221,16 @@ export function orderTests(shop: () => Shop, suite: string): void {
     await setStatus(id, 'cancelled');
     assert.equal(await balanceOf(shop(), card), '0.00');
     await control('hook', { name: 'largesse_compare' });
-    const { value } = await control<{ value: { differences: { order: number; text: string }[] } }>('read', { name: 'largesse_comparison' });
+    const { value } = await control<{ value: { differences: { order: number; text: string }[] } }>('read', {
+      name: 'largesse_comparison',
+    });
     assert.ok(value.differences.some(({ order, text }) => order === id && text.includes('cancelled')));
     assert.equal((await refund(id, { [card.id]: 40_00 }, 0)).error, null);
     await assertBooks(shop(), id);
     await control('hook', { name: 'largesse_compare' });
-    const { value: later } = await control<{ value: { differences: { order: number }[] } }>('read', { name: 'largesse_comparison' });
+    const { value: later } = await control<{ value: { differences: { order: number }[] } }>('read', {
+      name: 'largesse_comparison',
+    });
     assert.ok(!later.differences.some(({ order }) => order === id), JSON.stringify(later));
   });
 }

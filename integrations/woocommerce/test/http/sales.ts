@@ -5,7 +5,14 @@ import test from 'node:test';
 import { assertBooks } from './books.ts';
 import { BlockCustomer, ClassicCustomer, classicOrderIdOf, orderIdOf } from './customer.ts';
 import { balanceOf, sell, soldCodes } from './seller.ts';
-import { cents, control, losing, orderOf, shopUrl, type Shop, type ShopOrder } from './shop.ts';
+import { cents, control, losing, orderOf, shopUrl, type Shop, type ShopOrder, itemOf } from './shop.ts';
+
+async function statesOf(shop: Shop, { issued }: ShopOrder): Promise<readonly string[]> {
+  const states: string[] = [];
+  for (const { card } of issued)
+    states.push((await shop.cards().cards.retrieveDetails(card)).gift_card.state);
+  return states;
+}
 
 export function saleTests(shop: () => Shop, suite: string): void {
   const gift = {
@@ -33,34 +40,51 @@ export function saleTests(shop: () => Shop, suite: string): void {
     await control('options', {});
     await control('tasks');
     const order = await orderOf(id);
-    assert.deepEqual(order.issued.map(({ state }) => state), ['issued', 'issued', 'issued']);
+    assert.deepEqual(
+      order.issued.map(({ state }) => state),
+      ['issued', 'issued', 'issued'],
+    );
     assert.equal(new Set(order.issued.map(({ card }) => card)).size, 3);
     for (const { card } of order.issued) {
       const { gift_card: details } = await shop().cards().cards.retrieveDetails(card);
       assert.deepEqual(
-        [details.balance, details.recipient_email, details.sender_name, details.recipient_name, details.design, details.message],
+        [
+          details.balance,
+          details.recipient_email,
+          details.sender_name,
+          details.recipient_name,
+          details.design,
+          details.message,
+        ],
         ['42.50', 'grace@example.com', 'Ada', 'Grace', 'birthday', 'For you,\nAda'],
       );
     }
     let count = 0;
-    for await (const { note } of shop().cards().cards.list({})) if (note === `WooCommerce order ${order.number}`) count += 1;
+    for await (const { note } of shop().cards().cards.list({}))
+      if (note === `WooCommerce order ${order.number}`) count += 1;
     assert.equal(count, 3);
   });
 
   test(`${suite}: a cancelled order suspends its cards, and a paid one resumes them`, async () => {
     const id = await bought('2');
-    const statesOf = async ({ issued }: ShopOrder): Promise<readonly string[]> => {
-      const states: string[] = [];
-      for (const { card } of issued) states.push((await shop().cards().cards.retrieveDetails(card)).gift_card.state);
-      return states;
-    };
-    assert.deepEqual(await statesOf(await control('status', { id, status: 'cancelled' })), ['suspended', 'suspended']);
-    assert.deepEqual(await statesOf(await control('status', { id, status: 'processing' })), ['active', 'active']);
+    assert.deepEqual(await statesOf(shop(), await control('status', { id, status: 'cancelled' })), [
+      'suspended',
+      'suspended',
+    ]);
+    assert.deepEqual(await statesOf(shop(), await control('status', { id, status: 'processing' })), [
+      'active',
+      'active',
+    ]);
     const { items } = await orderOf(id);
-    const line = items.find(({ name }) => name === 'Gift card')!;
-    const partly = await control<ShopOrder>('refund', { id, cards: {}, other: 42_50, items: { [line.id]: 1 } });
+    const line = itemOf({ items }, 'Gift card');
+    const partly = await control<ShopOrder>('refund', {
+      id,
+      cards: {},
+      other: 42_50,
+      items: { [line]: 1 },
+    });
     assert.equal(partly.error, null);
-    assert.deepEqual(await statesOf(await orderOf(id)), ['active', 'suspended']);
+    assert.deepEqual(await statesOf(shop(), await orderOf(id)), ['active', 'suspended']);
   });
 
   test(`${suite}: amounts that the shop does not sell, and wrong fields, are refused`, async () => {
@@ -89,7 +113,10 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const card = await sell(shop(), '12.34');
     const customer = new ClassicCustomer();
     assert.match(await customer.page('/balance/', { largesse_balance_code: card.code }), /12\.34/);
-    assert.match(await customer.page('/balance/', { largesse_balance_code: 'short' }), /not the code of a gift card/);
+    assert.match(
+      await customer.page('/balance/', { largesse_balance_code: 'short' }),
+      /not the code of a gift card/,
+    );
     let last = '';
     for (let attempt = 0; attempt < 12; attempt += 1)
       last = await customer.page('/balance/', { largesse_balance_code: 'abcdefgh12345678' });
@@ -104,7 +131,11 @@ export function saleTests(shop: () => Shop, suite: string): void {
     await customer.signsIn('admin', 'admin-password');
     const page = await customer.page('/my-account/gift-cards/');
     const [, nonce = ''] = /name="_wpnonce" value="(\w+)"/.exec(page) ?? [];
-    await customer.page('/my-account/gift-cards/', { largesse_account: 'add', code: card.code, _wpnonce: nonce });
+    await customer.page('/my-account/gift-cards/', {
+      largesse_account: 'add',
+      code: card.code,
+      _wpnonce: nonce,
+    });
     const shown = await customer.page('/my-account/gift-cards/');
     assert.match(shown, /60\.00/);
     assert.match(shown, /-(?:<[^>]+>|&#36;|\$)*4\.00|4\.00/);
@@ -115,9 +146,10 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const card = await sell(shop(), '20.00');
     const { value: shopId } = await control<{ value: { id: string } }>('read', { name: 'largesse_shop' });
     const client = await import('../../../../packages/client/src/index.ts');
-    await client
-      .createClient({ url: shop().gateway.url, token: shop().token })
-      .cards.hold(card.id, { amount: '5.00', external_id: `woocommerce:${shopId.id}:999999:hold:${card.id}:1` });
+    await client.createClient({ url: shop().gateway.url, token: shop().token }).cards.hold(card.id, {
+      amount: '5.00',
+      external_id: `woocommerce:${shopId.id}:999999:hold:${card.id}:1`,
+    });
     await control('hook', { name: 'largesse_compare' });
     const admin = new ClassicCustomer();
     await admin.signsIn('admin', 'admin-password');
@@ -130,7 +162,10 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const { problems } = await control<{ problems: readonly string[] }>('problems');
     assert.deepEqual(problems, []);
     await shop().connect({ token: 'lgs_wrong' });
-    assert.match((await control<{ problems: readonly string[] }>('problems')).problems.join(), /rejects the token/);
+    assert.match(
+      (await control<{ problems: readonly string[] }>('problems')).problems.join(),
+      /rejects the token/,
+    );
     await shop().connect();
   });
 
@@ -154,8 +189,13 @@ export function saleTests(shop: () => Shop, suite: string): void {
     await control('options', { active_plugins: ['woocommerce/woocommerce.php'] });
     const plain = await orderOf(paid.id);
     assert.deepEqual([plain.total, plain.status], [paid.total, paid.status]);
-    assert.ok(plain.notes.some((note) => /20\.00 were taken from Gift card/.test(note)), JSON.stringify(plain.notes));
-    await control('options', { active_plugins: ['woocommerce/woocommerce.php', 'largesse-gift-cards/largesse-gift-cards.php'] });
+    assert.ok(
+      plain.notes.some((note) => /20\.00 were taken from Gift card/.test(note)),
+      JSON.stringify(plain.notes),
+    );
+    await control('options', {
+      active_plugins: ['woocommerce/woocommerce.php', 'largesse-gift-cards/largesse-gift-cards.php'],
+    });
     await assertBooks(shop(), paid.id);
   });
 

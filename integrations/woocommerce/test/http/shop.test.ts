@@ -4,6 +4,7 @@ import { after, before, describe } from 'node:test';
 import { checkoutTests } from './checkout.ts';
 import { failureTests } from './failures.ts';
 import { orderTests } from './orders.ts';
+import { pageTests } from './pages.ts';
 import { saleTests } from './sales.ts';
 import { openShop, type Shop } from './shop.ts';
 
@@ -15,6 +16,7 @@ for (const hpos of [true, false])
     });
     after(() => shop[Symbol.asyncDispose]());
     const suite = hpos ? 'tables' : 'posts';
+    pageTests(() => shop, suite);
     checkoutTests(() => shop, suite);
     orderTests(() => shop, suite);
     failureTests(() => shop, suite);

@@ -57,7 +57,10 @@ async function openLargesseStore(environment: Environment) {
     const { secret } = await storage.write(() => createToken(ctx, { store, name, scopes: granted }));
     return secret.reveal();
   };
-  return { token: await tokenOf('woocommerce', shopScopes), operatorToken: await tokenOf('operator', scopes) };
+  return {
+    token: await tokenOf('woocommerce', shopScopes),
+    operatorToken: await tokenOf('operator', scopes),
+  };
 }
 
 /** Runs an operation of `shop-control.php`. */
@@ -93,7 +96,13 @@ export async function openShop({ hpos }: { readonly hpos: boolean }) {
   assert.deepEqual(await control('storage', { hpos }), { hpos });
   const connect = (options: object = {}): Promise<unknown> =>
     control('options', {
-      woocommerce_largesse_settings: { url: gateway.url, token, pays_for_cards: 'no', order_days: '7', ...options },
+      woocommerce_largesse_settings: {
+        url: gateway.url,
+        token,
+        pays_for_cards: 'no',
+        order_days: '7',
+        ...options,
+      },
       largesse_test_charges: [],
       largesse_test_refunds: [],
       largesse_test_gateway: 'pay',
@@ -142,7 +151,11 @@ export async function freezing({ gateway }: Shop, body: () => Promise<void>): Pr
 /** Loses the next message of a path while `body` runs. Returns the number of requests of the path. */
 export async function losing(
   { gateway }: Shop,
-  { path, fate, count = 1 }: { readonly path: RegExp; readonly fate: 'before' | 'after'; readonly count?: number },
+  {
+    path,
+    fate,
+    count = 1,
+  }: { readonly path: RegExp; readonly fate: 'before' | 'after'; readonly count?: number },
   body: () => Promise<void>,
 ): Promise<number> {
   let requests = 0;
@@ -157,4 +170,14 @@ export async function losing(
     gateway.lose = () => 'none';
   }
   return requests;
+}
+
+/** The first card of an order. */
+export function firstRow({ cards }: ShopOrder): Row {
+  return cards?.rows[0] ?? assert.fail('the order has no card');
+}
+
+/** The id of the item with a name. */
+export function itemOf({ items }: Pick<ShopOrder, 'items'>, name: string): number {
+  return items.find((item) => item.name === name)?.id ?? assert.fail(`the order has no ${name}`);
 }

@@ -1,0 +1,94 @@
+<?php
+
+declare(strict_types=1);
+
+use Largesse\WooCommerce\CardLookup;
+use Largesse\WooCommerce\Circuit;
+use Largesse\WooCommerce\Client;
+use Largesse\WooCommerce\Refused;
+use Largesse\WooCommerce\ServiceError;
+use Largesse\WooCommerce\Settings;
+use Largesse\WooCommerce\Unreachable;
+
+/** Responds to each request with the next of these. @param list<mixed> $responses */
+function respondWith(array $responses): void
+{
+    Fakes::$transport = static function () use (&$responses): mixed {
+        $response = array_shift($responses) ?? new WP_Error('timeout');
+        return is_array($response) ? ['status' => $response[0], 'body' => $response[1]] : $response;
+    };
+}
+
+test('a request without a response is repeated once', static function (): void {
+    foreach ([new WP_Error('timeout'), [503, '{}'], [500, 'x'], [200, 'not JSON'], [409, '{}']] as $first) {
+        Fakes::reset();
+        respondWith([$first, [200, '{"ok":true}']]);
+        same(Client::forCustomer()->send('GET', '/x')['ok'], true);
+    }
+    respondWith([new WP_Error('timeout'), new WP_Error('timeout'), [200, '{}']]);
+    throws(Unreachable::class, static fn() => Client::forCustomer()->send('GET', '/x'));
+});
+
+test('a rejection is not repeated, and has its code', static function (): void {
+    respondWith([[422, '{"type":"https://cards.example/docs/errors/insufficient-balance","available":"1.00"}'], [200, '{}']]);
+    $error = throws(ServiceError::class, static fn() => Client::forCustomer()->send('POST', '/x', []));
+    same([$error->problemCode, $error->status, $error->problem['available']], ['insufficient-balance', 422, '1.00']);
+});
+
+test('after failures, customers do not wait for a while, and tasks still try', static function (): void {
+    respondWith([]);
+    foreach ([1, 2] as $ignored) {
+        throws(Unreachable::class, static fn() => Client::forCustomer()->send('GET', '/x'));
+    }
+    same(Circuit::isOpen(), true);
+    respondWith([[200, '{}']]);
+    throws(Unreachable::class, static fn() => Client::forCustomer()->send('GET', '/x'));
+    Client::forTask()->send('GET', '/x');
+    same(Circuit::isOpen(), false);
+});
+
+test('a customer waits for at most five seconds in all requests', static function (): void {
+    $timeouts = [];
+    Fakes::$transport = static function (string $url, array $arguments) use (&$timeouts): mixed {
+        $timeouts[] = $arguments['timeout'];
+        same($arguments['redirection'], 0);
+        return new WP_Error('timeout');
+    };
+    throws(Unreachable::class, static fn() => Client::forCustomer()->send('GET', '/x'));
+    same(array_sum($timeouts) <= 5.0, true);
+});
+
+test('a copy of the shop under another URL sends nothing until staff save the settings, and has other external ids', static function (): void {
+    $prefix = Settings::externalPrefix();
+    Fakes::$options['home'] = 'https://staging.example';
+    same([Settings::isConfigured(), Settings::isCopy()], [false, true]);
+    throws(Unreachable::class, static fn() => Client::forTask()->send('GET', '/x'));
+    same(Fakes::$largesse->requests, []);
+    Settings::confirmShop();
+    same([Settings::isConfigured(), Settings::externalPrefix() === $prefix], [true, false]);
+    Fakes::$options['home'] = 'http://staging.example/';
+    same(Settings::isConfigured(), true);
+});
+
+test('unknown codes are limited for a visitor, and no code is logged', static function (): void {
+    Fakes::$transport = static fn(): array => ['status' => 404, 'body' => '{"type":"https://cards.example/docs/errors/not-found"}'];
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.1';
+    for ($attempt = 1; $attempt <= 10; $attempt += 1) {
+        same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
+    }
+    same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'Too many'), true);
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.2';
+    same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
+    Fakes::$transport = static fn(): array => ['status' => 403, 'body' => '{"type":"https://cards.example/docs/errors/forbidden"}'];
+    throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'));
+    same(Fakes::$log !== [], true);
+    $log = implode("\n", Fakes::$log);
+    same([str_contains($log, 'abcd'), str_contains($log, 'secret-token')], [false, false]);
+});
+
+test('texts that cannot be codes are refused without a request', static function (): void {
+    foreach (['', 'short', str_repeat('a', 21), 'abcdefg!', str_repeat('a ', 60)] as $text) {
+        throws(Refused::class, static fn() => CardLookup::byCode($text));
+    }
+    same(Fakes::$largesse->requests, []);
+});
