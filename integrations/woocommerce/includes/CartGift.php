@@ -27,6 +27,7 @@ final class CartGift
         add_action('woocommerce_before_calculate_totals', self::setPrices(...), 5);
         add_filter('woocommerce_get_item_data', self::describe(...), 10, 2);
         add_action('woocommerce_checkout_create_order_line_item', self::addToOrder(...), 10, 3);
+        add_action('woocommerce_privacy_remove_order_personal_data', self::erase(...));
     }
 
     public static function showForm(): void
@@ -180,6 +181,25 @@ final class CartGift
             $rows[] = ['key' => $label, 'value' => $text, 'display' => esc_html($text)];
         }
         return $rows;
+    }
+
+    /** Erases names, addresses and messages with the other personal data of an order. */
+    public static function erase(\WC_Order $order): void
+    {
+        foreach ($order->get_items() as $item) {
+            $gift = $item->get_meta(self::META);
+            if (!is_array($gift)) {
+                continue;
+            }
+            foreach ($item->get_meta_data() as $meta) {
+                if (!str_starts_with($meta->key, '_')) {
+                    $item->delete_meta_data($meta->key);
+                }
+            }
+            $kept = ['amount' => $gift['amount'], 'send_on' => $gift['send_on'], 'design' => $gift['design']];
+            $item->update_meta_data(self::META, $kept + array_fill_keys(array_keys($gift), ''));
+            $item->save();
+        }
     }
 
     /** @param array<string, mixed> $values */

@@ -26,17 +26,28 @@ final class Checkout
     public static function planClassic(\WC_Order $order): void
     {
         $cart = Totals::cart();
+        if ($cart['shares'] === [] && OrderCards::of($order)->rows === []) {
+            return;
+        }
         self::plan($order, static fn(OrderCards $cards): array => [$cart['gross'], $cart['shares']]);
     }
 
+    /** @throws RouteException with a text for the customer */
     public static function planBlock(\WC_Order $order): void
     {
         $session = SessionCards::all();
-        self::plan($order, static function (OrderCards $cards) use ($order, $session): array {
-            $gross = Totals::grossOf($order, $cards);
-            $due = Totals::payableUnits($order, $gross);
-            return [$gross, Allocation::of($due, $session, OrderCards::decimals())];
-        });
+        if ($session === [] && OrderCards::of($order)->rows === []) {
+            return;
+        }
+        try {
+            self::plan($order, static function (OrderCards $cards) use ($order, $session): array {
+                $gross = Totals::grossOf($order, $cards);
+                $due = Totals::payableUnits($order, $gross);
+                return [$gross, Allocation::of($due, $session, OrderCards::decimals())];
+            });
+        } catch (Refused $refused) {
+            throw new RouteException('largesse_gift_card', esc_html($refused->getMessage()), 409);
+        }
         $order->save();
     }
 
@@ -44,22 +55,25 @@ final class Checkout
      * Stores what each card will pay. Another request for the same order can hold it at this moment.
      *
      * @param callable(OrderCards): array{int, list<array{card: int, last: string, units: int}>} $shares the amount before cards, and the shares
+     * @throws Refused if another request works on the order for too long
      */
     private static function plan(\WC_Order $order, callable $shares): void
     {
-        OrderLock::with($order->get_id(), static function () use ($order, $shares): void {
+        $plan = static function () use ($order, $shares): void {
             $cards = OrderCards::latest($order);
             [$gross, $planned] = $shares($cards);
-            if ($planned === [] && $cards->rows === []) {
-                return;
-            }
             $cards->plan($planned);
             $cards->set();
             if ($order->get_id() > 0) {
                 $order->save_meta_data();
             }
             Totals::setTotal($order, $gross, $cards);
-        });
+        };
+        try {
+            OrderLock::with($order->get_id(), $plan);
+        } catch (Unreachable) {
+            throw new Refused(CardLookup::unavailable());
+        }
     }
 
     /** @throws \Exception with a text for the customer */
@@ -69,6 +83,8 @@ final class Checkout
             self::hold($orderId);
         } catch (Refused $refused) {
             WC()->session?->set('refresh_totals', true);
+            // The next try uses this order again, if the cart is still the same.
+            WC()->session?->set('order_awaiting_payment', $orderId);
             WC()->cart->calculate_totals();
             throw $refused;
         }
@@ -105,17 +121,18 @@ final class Checkout
     /** @throws Refused */
     private static function hold(int $orderId): void
     {
-        self::releaseEarlierOrder($orderId);
+        $client = Client::forCustomer();
+        self::releaseEarlierOrder($orderId, $client);
         $cards = OrderCards::stored($orderId);
         if ($cards === null || $cards->isEmpty()) {
             return;
         }
         SessionCards::setWaitingOrder($orderId);
-        Holding::hold($orderId);
+        Holding::hold($orderId, $client);
     }
 
     /** A customer who changes the cart after a failed payment gets another order. The earlier one would keep its holds. */
-    private static function releaseEarlierOrder(int $orderId): void
+    private static function releaseEarlierOrder(int $orderId, Client $client): void
     {
         $earlier = SessionCards::waitingOrderId();
         if ($earlier === 0 || $earlier === $orderId) {
@@ -123,7 +140,7 @@ final class Checkout
         }
         $order = wc_get_order($earlier);
         if ($order instanceof \WC_Order && $order->has_status(['pending', 'failed', 'checkout-draft'])) {
-            Settlement::release($earlier, Client::forCustomer());
+            Settlement::release($earlier, $client);
         }
         SessionCards::setWaitingOrder(0);
     }

@@ -160,8 +160,8 @@ final class Comparison
                 $texts[] = sprintf(__('%s no longer reserves the amount of the order.', 'largesse-gift-cards'), $name);
             }
         }
-        if ($order->has_status('cancelled') && $cards->refundableUnits() > 0) {
-            $texts[] = __('The order is cancelled, but its gift cards were not given the amount back.', 'largesse-gift-cards');
+        if ($order->has_status(['cancelled', 'refunded']) && $cards->refundableUnits() > 0) {
+            $texts[] = __('The order is cancelled or refunded, but its gift cards were not given the amount back.', 'largesse-gift-cards');
         }
         array_push($texts, ...self::compareRefunds($order, $cards), ...self::compareEntries($order, $cards));
         return array_map(static fn(string $text): array => ['order' => $order->get_id(), 'text' => $text], $texts);

@@ -111,7 +111,8 @@ final class GiftCardProduct extends \WC_Product_Simple
         ]);
         woocommerce_wp_text_input(['id' => '_largesse_own_min', 'label' => __('Own amount: at least', 'largesse-gift-cards'), 'data_type' => 'price', 'value' => $card?->ownAmount()['min'] ?? '']);
         woocommerce_wp_text_input(['id' => '_largesse_own_max', 'label' => __('Own amount: at most', 'largesse-gift-cards'), 'data_type' => 'price', 'value' => $card?->ownAmount()['max'] ?? '']);
-        echo '</div>';
+        // The fields of taxes are for simple products.
+        echo '</div><script>jQuery("._tax_status_field").closest(".options_group").addClass("show_if_', esc_js(self::TYPE), '")</script>';
     }
 
     public static function saveFields(\WC_Product $product): void

@@ -13,15 +13,14 @@ final class Holding
     private const CHECKOUT_SECONDS = 2 * HOUR_IN_SECONDS;
 
     /** @throws Refused with a text for the customer; the order then has no cards, and its whole total */
-    public static function hold(int $orderId): void
+    public static function hold(int $orderId, Client $client): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId): void {
+            OrderLock::with($orderId, static function () use ($orderId, $client): void {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return;
                 }
-                $client = Client::forCustomer();
                 Settlement::voidDropped($cards, $client);
                 foreach (array_keys($cards->rows) as $index) {
                     if (!in_array($cards->rows[$index]['state'], ['held', 'captured'], true)) {

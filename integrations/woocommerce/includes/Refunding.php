@@ -8,7 +8,7 @@ defined('ABSPATH') || exit;
 
 /**
  * Refunds an order to its cards, to its other method, or to both. WooCommerce refuses to refund more than the total of an
- * order, which is what its cards did not pay: so a refund of WooCommerce has the goods and the money, and the cards beside it
+ * order, which is what its cards did not pay. A refund of WooCommerce has the goods and the money; the cards
  * are in a field of that refund.
  *
  * @phpstan-type Request array{cards: array<int, int>, other: int, items: array<int, float>, gateway: bool, restock: bool, reason: string}

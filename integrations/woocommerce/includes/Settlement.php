@@ -31,16 +31,19 @@ final class Settlement
         if ($cards === null || $cards->isEmpty() || ($from === 'checkout-draft' && $to === 'pending')) {
             return;
         }
-        if (self::wantsCapture($to)) {
-            self::retryFailed($orderId);
+        if (in_array($to, wc_get_is_paid_statuses(), true) && !self::retryFailed($orderId)) {
+            self::later($orderId, self::RETRIES[0]);
+            return;
         }
         self::follow($orderId, is_admin() && !wp_doing_ajax() ? Client::forStaff() : Client::forCustomer());
     }
 
+    /** A shop can give paid orders a status of its own, or the status they have already. */
     public static function paid(int $orderId): void
     {
         $cards = OrderCards::stored($orderId);
-        if ($cards !== null && !$cards->isEmpty()) {
+        $isOpen = array_filter($cards?->rows ?? [], static fn(array $row): bool => $row['state'] !== 'captured') !== [];
+        if ($isOpen && !in_array($cards?->order->get_status(), wc_get_is_paid_statuses(), true)) {
             self::follow($orderId, Client::forCustomer());
         }
     }
@@ -58,9 +61,11 @@ final class Settlement
         self::follow($orderId, Client::forTask(), $retry);
     }
 
-    private static function wantsCapture(string $status): bool
+    private static function wantsCapture(\WC_Order $order): bool
     {
-        return in_array($status, wc_get_is_paid_statuses(), true);
+        $status = $order->get_status();
+        $isWaiting = self::wantsRelease($status) || in_array($status, ['pending', 'on-hold', 'checkout-draft'], true);
+        return in_array($status, wc_get_is_paid_statuses(), true) || (!$isWaiting && $order->get_date_paid() !== null);
     }
 
     private static function wantsRelease(string $status): bool
@@ -68,17 +73,26 @@ final class Settlement
         return in_array($status, ['cancelled', 'failed', 'refunded', 'trash'], true);
     }
 
-    /** A status that staff set again is another try. */
-    private static function retryFailed(int $orderId): void
+    /**
+     * A status that staff set again is another try.
+     *
+     * @return bool false: another process works on the order
+     */
+    private static function retryFailed(int $orderId): bool
     {
-        OrderLock::with($orderId, static function () use ($orderId): void {
-            $cards = OrderCards::stored($orderId);
-            foreach ($cards?->rows ?? [] as $index => $row) {
-                if ($row['state'] === 'failed') {
-                    $cards->change($index, ['state' => 'released']);
+        try {
+            OrderLock::with($orderId, static function () use ($orderId): void {
+                $cards = OrderCards::stored($orderId);
+                foreach ($cards?->rows ?? [] as $index => $row) {
+                    if ($row['state'] === 'failed') {
+                        $cards->change($index, ['state' => 'released']);
+                    }
                 }
-            }
-        });
+            });
+            return true;
+        } catch (Unreachable) {
+            return false;
+        }
     }
 
     /** Staff ask for another try, whatever the status is: what is collected stays collected. */
@@ -145,7 +159,7 @@ final class Settlement
             if ($state === 'captured' || $state === 'failed') {
                 continue;
             }
-            if (self::wantsCapture($status)) {
+            if (self::wantsCapture($cards->order)) {
                 $reason = Capturing::capture($cards, $index, $client);
                 $failed = $reason === null ? $failed : [...$failed, $reason];
             } elseif (self::wantsRelease($status)) {

@@ -76,8 +76,8 @@ export function checkoutTests(shop: () => Shop, suite: string): void {
       await customer.enters(card.code);
       await gatewayMode(mode);
       for (let attempt = 1; attempt <= 3; attempt += 1) {
-        const answer = await customer.places();
-        assert.equal(answer.status, 400, JSON.stringify(answer.body));
+        const outcome = await customer.places();
+        assert.equal(outcome.status, 400, JSON.stringify(outcome.body));
         assert.equal(await customer.total(), whole - 30_00);
       }
       await gatewayMode('pay');
@@ -141,10 +141,10 @@ export function checkoutTests(shop: () => Shop, suite: string): void {
         await customer.enters(card.code);
       }
       const whole = (await one.total()) + 60_00;
-      const answers = await Promise.all([one.places(), other.places()]);
+      const outcomes = await Promise.all([one.places(), other.places()]);
       const [won, lost, loser] =
-        answers[0].status === 200 ? [...answers, other] : [answers[1], answers[0], one];
-      assert.deepEqual([won.status, lost.status], [200, 409], JSON.stringify(answers));
+        outcomes[0].status === 200 ? [...outcomes, other] : [outcomes[1], outcomes[0], one];
+      assert.deepEqual([won.status, lost.status], [200, 409], JSON.stringify(outcomes));
       assert.match(String(lost.body['message']), /has changed/);
       await assertBooks(shop(), orderIdOf(won));
       assert.equal(await balanceOf(shop(), card), '0.00');
@@ -161,9 +161,9 @@ export function checkoutTests(shop: () => Shop, suite: string): void {
     await customer.enters(card.code);
     await customer.draft();
     await gatewayMode('redirect');
-    const answers = await Promise.all([customer.places(), customer.places()]);
+    const outcomes = await Promise.all([customer.places(), customer.places()]);
     await gatewayMode('pay');
-    const ids = new Set(answers.filter(({ status }) => status === 200).map(orderIdOf));
+    const ids = new Set(outcomes.filter(({ status }) => status === 200).map(orderIdOf));
     for (const id of ids) await assertBooks(shop(), id);
     const { gift_card: left } = await shop().cards().cards.retrieveBalance(card.id);
     assert.equal(left.held, '60.00');

@@ -17,7 +17,7 @@ const address = {
 };
 const email = 'ada@example.com';
 
-export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+export type Outcome = { readonly status: number; readonly body: Record<string, unknown> };
 
 type Cart = {
   readonly totals: { readonly total_price: string };
@@ -41,7 +41,7 @@ async function productOf(sku: string): Promise<number> {
 export class BlockCustomer {
   #cartToken = '';
 
-  async #send(method: string, path: string, body?: object): Promise<Answer> {
+  async #send(method: string, path: string, body?: object): Promise<Outcome> {
     const response = await fetch(`${shopUrl}/wp-json/wc/store/v1${path}`, {
       method,
       headers: {
@@ -55,9 +55,9 @@ export class BlockCustomer {
   }
 
   async #ok(method: string, path: string, body?: object): Promise<Cart> {
-    const answer = await this.#send(method, path, body);
-    assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer.body).slice(0, 500)}`);
-    return answer.body as unknown as Cart;
+    const outcome = await this.#send(method, path, body);
+    assert.ok(outcome.status < 300, `${path}: ${JSON.stringify(outcome.body).slice(0, 500)}`);
+    return outcome.body as unknown as Cart;
   }
 
   async cart(): Promise<Cart> {
@@ -79,11 +79,11 @@ export class BlockCustomer {
   }
 
   /** Enters the code of a card. */
-  enters(code: string): Promise<Answer> {
+  enters(code: string): Promise<Outcome> {
     return this.#send('POST', '/cart/extensions', { namespace: 'largesse', data: { action: 'add', code } });
   }
 
-  removes(card: number): Promise<Answer> {
+  removes(card: number): Promise<Outcome> {
     return this.#send('POST', '/cart/extensions', {
       namespace: 'largesse',
       data: { action: 'remove', card },
@@ -95,11 +95,11 @@ export class BlockCustomer {
   }
 
   /** Opens the page of the checkout, which stores a draft of the order. */
-  draft(): Promise<Answer> {
+  draft(): Promise<Outcome> {
     return this.#send('GET', '/checkout');
   }
 
-  places(payment_method = 'largesse_test'): Promise<Answer> {
+  places(payment_method = 'largesse_test'): Promise<Outcome> {
     return this.#send('POST', '/checkout', {
       billing_address: { ...address, email },
       shipping_address: address,
@@ -111,7 +111,7 @@ export class BlockCustomer {
   pays(
     { id, key }: { readonly id: number; readonly key: string },
     payment_method = 'largesse_test',
-  ): Promise<Answer> {
+  ): Promise<Outcome> {
     return this.#send('POST', `/checkout/${id}`, {
       key,
       billing_email: email,
@@ -122,7 +122,7 @@ export class BlockCustomer {
   }
 }
 
-export function orderIdOf({ status, body }: Answer): number {
+export function orderIdOf({ status, body }: Outcome): number {
   assert.ok(status < 300, JSON.stringify(body).slice(0, 800));
   return Number(body['order_id']);
 }
@@ -163,7 +163,7 @@ export class ClassicCustomer {
     return response.status === 200 ? response.text() : this.page('/classic-cart/');
   }
 
-  async enters(code: string): Promise<Answer> {
+  async enters(code: string): Promise<Outcome> {
     const page = await this.page('/classic-checkout/');
     const [, nonce = ''] =
       /"largesseCheckout"?[^{]*\{[^}]*"nonce":"(\w+)"/.exec(
@@ -173,7 +173,7 @@ export class ClassicCustomer {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
-  async places(payment_method = 'largesse_test'): Promise<Answer> {
+  async places(payment_method = 'largesse_test'): Promise<Outcome> {
     const page = await this.page('/classic-checkout/');
     const [, nonce = ''] = /name="woocommerce-process-checkout-nonce" value="(\w+)"/.exec(page) ?? [];
     const fields = Object.fromEntries(
@@ -192,7 +192,7 @@ export class ClassicCustomer {
   }
 }
 
-export function classicOrderIdOf({ body }: Answer): number {
+export function classicOrderIdOf({ body }: Outcome): number {
   assert.equal(body['result'], 'success', JSON.stringify(body).slice(0, 800));
   const [, id = ''] = /order-received[/=](\d+)/.exec(String(body['redirect'])) ?? [];
   return Number(id);

@@ -17,7 +17,7 @@ import {
   firstRow,
 } from './shop.ts';
 
-/** The longest time that a customer waits for a frozen service, beside the shop's own time. */
+/** The longest time that a customer waits for a frozen service. */
 const patienceMs = 9_000;
 
 async function timed<T>(body: () => Promise<T>): Promise<readonly [T, number]> {
@@ -53,9 +53,9 @@ export function failureTests(shop: () => Shop, suite: string): void {
   test(`${suite}: a hold whose responses are all lost is voided, and the customer pays in another way or again`, async () => {
     const { card, customer } = await withCard();
     await losing(shop(), { path: /\/holds$/, fate: 'after', count: Infinity }, async () => {
-      const answer = await customer.places();
-      assert.equal(answer.status, 409);
-      assert.match(String(answer.body['message']), /cannot be checked/);
+      const outcome = await customer.places();
+      assert.equal(outcome.status, 409);
+      assert.match(String(outcome.body['message']), /cannot be checked/);
     });
     await closeCircuit();
     await control('tasks');
@@ -104,8 +104,8 @@ export function failureTests(shop: () => Shop, suite: string): void {
       const [plain, plainMs] = await timed(() => other.places());
       orderIdOf(plain);
       assert.ok(plainMs < 4_000, `${plainMs} ms without a card`);
-      const [answer, firstMs] = await timed(() => customer.places());
-      assert.equal(answer.status, 409);
+      const [outcome, firstMs] = await timed(() => customer.places());
+      assert.equal(outcome.status, 409);
       assert.ok(firstMs < patienceMs, `${firstMs} ms`);
       const [typed, typedMs] = await timed(() => customer.enters('abcdefgh12345678'));
       assert.equal(typed.status, 400);

@@ -199,6 +199,23 @@ export function saleTests(shop: () => Shop, suite: string): void {
     await assertBooks(shop(), paid.id);
   });
 
+  test(`${suite}: an erasure of personal data of an order erases recipients and messages`, async () => {
+    const id = await bought('1');
+    assert.deepEqual(await control('erase', { id }), { found: [] });
+  });
+
+  test(`${suite}: uninstalling leaves what an order says, and removes the settings`, async () => {
+    const card = await sell(shop(), '20.00');
+    const customer = new BlockCustomer();
+    await customer.adds('table');
+    await customer.enters(card.code);
+    const paid = await assertBooks(shop(), orderIdOf(await customer.places()));
+    assert.deepEqual(await control('uninstall'), { left: false });
+    const order = await orderOf(paid.id);
+    assert.deepEqual([order.total, order.cards, order.notes], [paid.total, paid.cards, paid.notes]);
+    await shop().connect();
+  });
+
   test(`${suite}: no code of a card is in the database or the logs of the shop`, async () => {
     assert.ok(soldCodes.length > 10);
     assert.deepEqual(await control('search', { texts: soldCodes }), { found: [] });

@@ -238,6 +238,20 @@ add_action('rest_api_init', static function (): void {
             wp_cache_flush();
             return [];
         },
+        'erase' => static function (array $in): array {
+            WC_Privacy_Erasers::remove_order_personal_data(wc_get_order($in['id']));
+            $found = [];
+            foreach (wc_get_order($in['id'])->get_items() as $item) {
+                $text = serialize(array_map(static fn($meta): array => $meta->get_data(), $item->get_meta_data()));
+                $found = [...$found, ...array_values(array_filter(['Grace', 'grace@', 'For you', 'Ada'], static fn(string $word): bool => str_contains($text, $word)))];
+            }
+            return ['found' => $found];
+        },
+        'uninstall' => static function (): array {
+            define('WP_UNINSTALL_PLUGIN', 'largesse-gift-cards/largesse-gift-cards.php');
+            require WP_PLUGIN_DIR . '/largesse-gift-cards/uninstall.php';
+            return ['left' => get_option('woocommerce_largesse_settings') !== false];
+        },
         'search' => static function (array $in): array {
             global $wpdb;
             $found = [];

@@ -303,6 +303,11 @@ class WC_Order
         return new DateTimeImmutable();
     }
 
+    public function get_date_paid(): ?DateTimeImmutable
+    {
+        return $this->data['paid'] ?? null;
+    }
+
     public function get_items(): array
     {
         return [];

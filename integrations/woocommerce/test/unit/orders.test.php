@@ -71,14 +71,14 @@ test('the total is what cards do not pay, however often it is calculated', stati
 test('an order object that was loaded before the hold keeps the total and the hold', static function (): void {
     orderWith([1 => 3000]);
     $stale = wc_get_order(7);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     $stale->calculate_totals();
     same([total(), states()], [70.0, 'held']);
 });
 
 test('an order that costs less than its cards pay reduces them, and captures less', static function (): void {
     orderWith([1 => 3000, 2 => 5000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     $order = wc_get_order(7);
     $order->setGoods(40.0);
     $order->calculate_totals();
@@ -91,7 +91,7 @@ test('a hold of one card that fails holds none, and the order asks for its whole
     Fakes::$largesse->cards = [1 => 3000, 2 => 100];
     Fakes::$session['largesse_cards'] = [['card' => 1, 'last' => 'l1', 'available' => '30.00'], ['card' => 2, 'last' => 'l2', 'available' => '20.00']];
     orderWith([1 => 3000, 2 => 2000]);
-    $refused = throws(Refused::class, static fn() => Holding::hold(7));
+    $refused = throws(Refused::class, static fn() => Holding::hold(7, Client::forCustomer()));
     same(str_contains($refused->getMessage(), 'has changed'), true);
     same([total(), stored()->rows], [100.0, []]);
     same(array_column(SessionCards::all(), 'available', 'card'), [1 => '30.00', 2 => '1.00']);
@@ -101,7 +101,7 @@ test('a hold of one card that fails holds none, and the order asks for its whole
 
 test('a plan with the same amount keeps its hold, and another one replaces it', static function (): void {
     orderWith([1 => 3000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     $plan = static function (int $cents): void {
         $cards = stored();
         $cards->plan($cents === 0 ? [] : [['card' => 1, 'last' => 'l1', 'units' => $cents]]);
@@ -111,7 +111,7 @@ test('a plan with the same amount keeps its hold, and another one replaces it', 
     same([states(), stored()->dropped], ['held', []]);
     $plan(2000);
     same(count(stored()->dropped), 1);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     same([states(), stored()->dropped, Fakes::$largesse->available(1)], ['held', [], 1000]);
     $plan(0);
     Settlement::follow(7, Client::forTask());
@@ -120,7 +120,7 @@ test('a plan with the same amount keeps its hold, and another one replaces it', 
 
 test('an order follows its status: held, captured, voided, and held again when it is paid after all', static function (): void {
     orderWith([1 => 3000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     setStatus('on-hold');
     same(states(), 'held');
     setStatus('cancelled');
@@ -132,9 +132,19 @@ test('an order follows its status: held, captured, voided, and held again when i
     same([states(), Fakes::$largesse->cards[1]], ['captured', 0]);
 });
 
+test('a paid order with a status of the shop is captured, and a waiting one is not', static function (): void {
+    orderWith([1 => 3000]);
+    Holding::hold(7, Client::forCustomer());
+    setStatus('packing');
+    same(states(), 'held');
+    Fakes::$orders[7]['paid'] = new DateTimeImmutable();
+    do_action('woocommerce_payment_complete', 7);
+    same(states(), 'captured');
+});
+
 test('an amount that cannot be collected puts a paid order on hold', static function (): void {
     orderWith([1 => 3000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     setStatus('failed');
     Fakes::$largesse->cards[1] = 10;
     setStatus('processing');
@@ -148,7 +158,7 @@ test('an amount that cannot be collected puts a paid order on hold', static func
 test('a hold that staff captured elsewhere is not made again', static function (): void {
     orderWith([1 => 3000]);
     Fakes::$largesse->cards[1] = 9000;
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     $id = array_key_first(Fakes::$largesse->holds);
     Fakes::$largesse->holds[$id]['status'] = 'captured';
     setStatus('processing');
@@ -168,7 +178,7 @@ foreach (['before', 'after'] as $fate) {
                 for ($attempt = 0; $attempt < 5 && states() !== 'held'; $attempt += 1) {
                     Fakes::$transients = [];
                     try {
-                        Holding::hold(7);
+                        Holding::hold(7, Client::forCustomer());
                     } catch (Refused) {
                         // The customer enters the card again.
                         $cards = stored();
@@ -206,7 +216,7 @@ foreach (['before', 'after'] as $fate) {
 
 test('a refund that Largesse rejects is failed, and can be made with another amount', static function (): void {
     orderWith([1 => 3000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     setStatus('processing');
     $cards = stored();
     $cards->refunds[] = ['card' => 1, 'last' => 'l1', 'capture' => $cards->rows[0]['capture'], 'amount' => '31', 'external' => 'refund-1', 'state' => 'pending', 'refund' => 9, 'error' => ''];
@@ -217,7 +227,7 @@ test('a refund that Largesse rejects is failed, and can be made with another amo
 
 test('an order is refunded completely when its cards are as well', static function (): void {
     orderWith([1 => 3000]);
-    Holding::hold(7);
+    Holding::hold(7, Client::forCustomer());
     setStatus('processing');
     same(apply_filters('woocommerce_order_is_partially_refunded', false, 7, 9), true);
     $cards = stored();
