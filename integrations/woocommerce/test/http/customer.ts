@@ -131,7 +131,10 @@ export function orderIdOf({ status, body }: Outcome): number {
 export class ClassicCustomer {
   #cookies = new Map<string, string>();
 
-  async #fetch(path: string, form?: Readonly<Record<string, string>>): Promise<Response> {
+  async #fetch(
+    path: string,
+    form?: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; text: string }> {
     const response = await fetch(`${shopUrl}${path}`, {
       redirect: 'manual',
       headers: { cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
@@ -141,11 +144,12 @@ export class ClassicCustomer {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
       this.#cookies.set(name, value);
     }
-    return response;
+    // The shop stores the session of the customer before the response ends.
+    return { status: response.status, text: await response.text() };
   }
 
   async page(path: string, form?: Readonly<Record<string, string>>): Promise<string> {
-    return (await this.#fetch(path, form)).text();
+    return (await this.#fetch(path, form)).text;
   }
 
   async adds(...skus: readonly string[]): Promise<void> {
@@ -160,7 +164,7 @@ export class ClassicCustomer {
     for (const name of Object.keys(fields))
       if (name !== 'quantity') assert.ok(page.includes(`name="${name}"`), name);
     const response = await this.#fetch('/product/gift-card/', form);
-    return response.status === 200 ? response.text() : this.page('/classic-cart/');
+    return response.status === 200 ? response.text : this.page('/classic-cart/');
   }
 
   async enters(code: string): Promise<Outcome> {
@@ -169,8 +173,8 @@ export class ClassicCustomer {
       /"largesseCheckout"?[^{]*\{[^}]*"nonce":"(\w+)"/.exec(
         page.replaceAll('var largesseCheckout = ', '"largesseCheckout"'),
       ) ?? [];
-    const response = await this.#fetch('/?wc-ajax=largesse_card', { nonce, do: 'add', code });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    const { status, text } = await this.#fetch('/?wc-ajax=largesse_card', { nonce, do: 'add', code });
+    return { status, body: JSON.parse(text) as Record<string, unknown> };
   }
 
   async places(payment_method = 'largesse_test'): Promise<Outcome> {
@@ -179,12 +183,12 @@ export class ClassicCustomer {
     const fields = Object.fromEntries(
       Object.entries({ ...address, email }).map(([name, value]) => [`billing_${name}`, value]),
     );
-    const response = await this.#fetch('/?wc-ajax=checkout', {
+    const { status, text } = await this.#fetch('/?wc-ajax=checkout', {
       ...fields,
       payment_method,
       'woocommerce-process-checkout-nonce': nonce,
     });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    return { status, body: JSON.parse(text) as Record<string, unknown> };
   }
 
   async signsIn(name: string, password: string): Promise<void> {
