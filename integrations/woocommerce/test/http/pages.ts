@@ -25,6 +25,7 @@ async function openBrowser() {
     });
     const page = await browser.newPage();
     await page.setViewport({ width: 1200, height: 1000 });
+    page.setDefaultTimeout(60_000);
     const problems: string[] = [];
     page.on('pageerror', (error) => problems.push(String(error)));
     page.on('console', (message) => {
