@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { dayOf } from '../../src/domain/day.ts';
 import type { SalePage } from '../../src/domain/online-sales/rules.ts';
 import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
 import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
@@ -15,6 +16,7 @@ import {
 } from '../../src/service/online-sales/begin.ts';
 import { listDifferences } from '../../src/service/online-sales/compare.ts';
 import { countSales, listSales } from '../../src/service/online-sales/list.ts';
+import { changeDelivery, readOrder } from '../../src/service/online-sales/order.ts';
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
 import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
@@ -241,6 +243,35 @@ export function testOnlineSales(factory: StorageFactory): void {
     const erased = await read(paid);
     assert.deepEqual([erased.buyerAddress, erased.buyerName, erased.message, erased.amount.minor], [null, null, null, 2_500n]);
     assert.equal(erased.recipientAddress, 'grace@example.com');
+  });
+
+  test('the recipient of a card has the address that the buyer changed, and is erased with it', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read } = selling;
+    const sendOn = dayOf(ctx.clock.now() + 10 * dayMs, store.timeZone);
+    const sale = await sell({ sendOn });
+    const cardOf = () => storage.read(() => requireCard(store.id, sale.cardId ?? 0));
+    const changeTo = async (address: string) => {
+      const facts = await storage.read(() => readOrder(ctx, sale));
+      const change = { address: email(address), sendOn };
+      return await storage.write(() => changeDelivery(ctx, store, { facts, change, canSend: true }));
+    };
+    assert.equal((await cardOf()).recipient?.email, 'grace@example.com');
+    assert.equal((await changeTo('hopper@example.com')).address, 'hopper@example.com');
+    const { recipient, customer } = await cardOf();
+    assert.deepEqual([recipient?.email, customer?.email], ['hopper@example.com', 'ada@example.com']);
+    assert.equal((await read(sale)).recipientAddress, 'hopper@example.com');
+    const events = await storage.read(() =>
+      all(sql<{ data: string }>`select data from events where store_id = ${store.id} and type = 'gift_card.updated'`),
+    );
+    assert.deepEqual(events.map(({ data }) => (JSON.parse(data) as { changed: unknown }).changed), [['recipient_id', 'recipient_email']]);
+
+    const key = { storeId: store.id, customerId: recipient?.id ?? 0 };
+    await storage.write(() => startErasure(ctx, { ...key, eraseNotes: false, actor: 'test' }));
+    while (!(await storage.write(() => continueErasure(ctx, key))));
+    assert.equal((await cardOf()).recipient, null);
+    const { recipientAddress, recipientName } = await read(sale);
+    assert.deepEqual([recipientAddress, recipientName], [null, null]);
   });
 
   test('after a restore nothing is sold until the payments since the backup were compared', async () => {

@@ -269,7 +269,7 @@ export function isToRecipient(
 }
 
 /** Gives a locked card the recipient with another address. Other cards of the former recipient do not change. */
-function* correctRecipient(
+export function* correctRecipient(
   ctx: Context,
   { store, card, address }: { readonly store: Store; readonly card: Card; readonly address: EmailAddress },
 ): Script<void> {

@@ -9,11 +9,13 @@ import { Fault } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { lockCard } from '../../storage/cards/card.ts';
 import { findCardView } from '../../storage/cards/view.ts';
 import type { Context } from '../../storage/context.ts';
 import { listEmailsBefore } from '../../storage/emails/email.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { sendGiftCard } from '../emails/email.ts';
+import { correctRecipient } from '../emails/list.ts';
 import { loadCard } from '../money/money.ts';
 import { lockSale, updateSale } from '../../storage/online-sales/sale.ts';
 import { findSaleWithRefunds } from './list.ts';
@@ -92,7 +94,7 @@ export type DeliveryChange = {
 };
 
 /**
- * Sends the card of an order to another address, or at another time. Its code is replaced.
+ * Sends the card of an order to another address, or at another time. Its code and its recipient are replaced.
  * @throws Fault `precondition-failed` if it was sent already; those of `sendGiftCard`.
  */
 export function* changeDelivery(
@@ -103,11 +105,14 @@ export function* changeDelivery(
   const { change, canSend } = request;
   // The sale first, and then the card, as everywhere.
   const sale = yield* lockSale(keyOfSale(request.facts.sale));
+  if (sale && sale.cardId !== null) yield* lockCard({ storeId: store.id, cardId: sale.cardId });
   const facts = yield* readOrder(ctx, request.facts.sale);
-  if (!isChangeable(facts, ctx.clock.now()) || facts.sale.cardId === null)
-    throw new Fault('precondition-failed');
+  if (!isChangeable(facts, ctx.clock.now()) || !facts.ordered) throw new Fault('precondition-failed');
+  const { card } = facts.ordered;
   const sendAt = change.sendOn === null ? null : sendingInstantOf(change.sendOn, store.timeZone);
-  const command = { store, cardId: facts.sale.cardId, actor: saleActor, versions: null, canSend };
+  const command = { store, cardId: card.id, actor: saleActor, versions: null, canSend };
+  // Reminders go to the recipient of the card, and an erasure finds the card by it.
+  yield* correctRecipient(ctx, { store, card, address: change.address });
   const sent = yield* sendGiftCard(ctx, { ...command, address: change.address, sendAt });
   const { address: recipientAddress, key: recipientKey } = change.address;
   if (sale) yield* updateSale({ ...sale, recipientAddress, recipientKey });
