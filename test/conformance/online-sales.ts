@@ -245,6 +245,31 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.equal(erased.recipientAddress, 'grace@example.com');
   });
 
+  test('the reason of a refund is erased with the buyer or the recipient, and is not in the audit log', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell } = selling;
+    const manager = await personOf(selling, 'manager');
+    const [bought, received, other] = [
+      await sell(),
+      await sell({ buyer: email('bob@example.com'), recipient: email('ada@example.com') }),
+      await sell({ buyer: email('bob@example.com') }),
+    ];
+    for (const { id: saleId } of [bought, received, other])
+      await storage.write(() => refundSale(ctx, manager, { saleId, reason: 'Ada Lovelace called' }));
+    const reasonsOf = async () =>
+      await Promise.all([bought, received, other].map(async (sale) => (await storage.read(() => readOrder(ctx, sale))).refunds[0]?.reason));
+    assert.deepEqual(await reasonsOf(), Array(3).fill('Ada Lovelace called'));
+    const { customer } = await storage.read(() => requireCard(store.id, bought.cardId ?? 0));
+    const key = { storeId: store.id, customerId: customer?.id ?? 0 };
+    await storage.write(() => startErasure(ctx, { ...key, eraseNotes: false, actor: 'test' }));
+    while (!(await storage.write(() => continueErasure(ctx, key))));
+    assert.deepEqual(await reasonsOf(), [null, null, 'Ada Lovelace called']);
+    const actions = await storage.read(() => listStaffActions(store.id, { before: Number.MAX_SAFE_INTEGER, limit: 10 }));
+    const refunds = actions.filter(({ action }) => action === 'sale-refunded');
+    assert.equal(refunds.length, 3);
+    assert.doesNotMatch(JSON.stringify(refunds), /Lovelace/);
+  });
+
   test('the recipient of a card has the address that the buyer changed, and is erased with it', async () => {
     await using selling = await openSelling(factory);
     const { storage, ctx, store, sell, read } = selling;

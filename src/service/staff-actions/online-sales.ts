@@ -26,7 +26,8 @@ function orderOf({ keys }: Pick<Context, 'keys'>, { id, amount }: Pick<OnlineSal
 }
 
 /**
- * Stops the card of a sale and requests the refund of what is left.
+ * Stops the card of a sale and requests the refund of what is left. The audit log does not have the reason, which can be
+ * personal and cannot be erased there.
  * @throws Fault as `assertMay` and `requestRefund` do; `invalid-parameter` on `amount` above the person's limit.
  */
 export function* refundSale(
@@ -50,7 +51,7 @@ export function* refundSale(
     entryOf: ({ refund: made, sale }) => ({
       action: 'sale-refunded',
       subjectId: sale?.cardId ?? null,
-      details: { ...orderOf(ctx, { id: saleId, amount: made.amount }), reason },
+      details: orderOf(ctx, { id: saleId, amount: made.amount }),
     }),
   });
   return refund;
@@ -78,7 +79,7 @@ export function* returnReviewed(
     change: ({ actor }) => returnSale(ctx, { storeId: by.store.id, saleId }, { actor, reason }),
     entryOf: ({ sale, isDecided }) =>
       isDecided
-        ? { action: 'sale-returned', subjectId: null, details: { ...orderOf(ctx, sale), reason } }
+        ? { action: 'sale-returned', subjectId: null, details: orderOf(ctx, sale) }
         : null,
   });
   return decided.sale;

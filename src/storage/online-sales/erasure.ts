@@ -2,7 +2,7 @@
 
 import { forUpdateSkipLocked } from '../sql/fragments.ts';
 import { inChunks, padded } from '../sql/chunks.ts';
-import { all, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
 import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
 
@@ -93,17 +93,37 @@ export function* erasePersonOfSales(
   storeId: number,
   { key, now, limit }: { readonly key: string; readonly now: number; readonly limit: number },
 ): Script<number> {
-  const bought = yield* all(sql`
+  const bought = keysOf(
+    yield* all(sql<{ store_id: bigint; id: bigint }>`
     update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, sender_name = null,
       message = null, network = null, fingerprint = null, method = null, code = null, erased_at = ${now}
     where store_id = ${storeId} and id in (
       select id from online_sales where store_id = ${storeId} and buyer_key = ${key} order by id limit ${limit})
-    returning id`);
-  const received = yield* all(sql`
+    returning store_id, id`),
+  );
+  const received = keysOf(
+    yield* all(sql<{ store_id: bigint; id: bigint }>`
     update online_sales set recipient_name = null, recipient_address = null, recipient_key = null, message = null,
       erased_at = ${now}
     where store_id = ${storeId} and id in (
       select id from online_sales where store_id = ${storeId} and recipient_key = ${key} order by id limit ${limit})
-    returning id`);
+    returning store_id, id`),
+  );
+  yield* eraseReasons([...bought, ...received]);
   return Math.max(bought.length, received.length);
+}
+
+/** Erases what staff wrote about the refunds of sales. */
+function* eraseReasons(found: readonly SaleRowKey[]): Script<void> {
+  yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) => {
+      const ids = padded(
+        chunk.map(({ id }) => id),
+        0,
+      );
+      return execute(sql`
+        update online_sale_refunds set reason = null
+        where store_id = ${storeId} and sale_id in (${ids}) and reason is not null`);
+    }),
+  );
 }
