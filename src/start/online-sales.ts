@@ -69,8 +69,8 @@ const comparedMax = 100;
 /** Payments can be disputed for about this time. */
 const disputableMs = 120 * dayMs;
 const readMax = 100;
-/** Pages of movements of one comparison. The next one continues where it has ended. */
-const movementPagesMax = 200;
+/** Pages of movements of one comparison: more than a busy shop has in five days. */
+const movementPagesMax = 2_000;
 
 /** A provider of a store that can be asked. */
 type Opened = {
