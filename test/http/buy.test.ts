@@ -502,3 +502,42 @@ test('work is demanded by itself while there are many orders', async () => {
   const later = await order(browser, { ...giftForm, buyer_email: 'late@example.com' });
   assert.equal(later.status, 303, textOfPage(later));
 });
+
+test('a visitor with too many requests gets a page in their own language, on all public pages', async () => {
+  await using service = await startSelling(
+    {},
+    { limits: { visitorRequestsPerSecond: 0.01, visitorRequestsBurst: 1 } },
+  );
+  const browser = openBrowser(service);
+  assert.equal((await browser.get(`${path}?lang=de`)).status, 200);
+  const german = await browser.get(`${path}?lang=de`);
+  assert.equal(german.status, 429);
+  assert.match(german.text, /<html lang="de" dir="ltr">/);
+  assert.match(textOfPage(german), /kamen zu viele Anfragen/);
+  assert.ok(Number(german.headers.get('retry-after')) > 0);
+  assert.equal(german.headers.get('cache-control'), 'no-store');
+  const order = `${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`;
+  const headers = { 'accept-language': 'xx, he-IL;q=0.9, en;q=0.1' };
+  for (const page of [
+    path,
+    '/buy',
+    order,
+    `${order}/withdraw`,
+    '/b',
+    `/b/${buyDomain}`,
+    `/b/${buyDomain}/card`,
+  ]) {
+    const limited = await browser.request(page, { headers });
+    assert.equal(limited.status, 429, page);
+    assert.match(limited.text, /<html lang="he" dir="rtl">/, page);
+    assert.match(textOfPage(limited), /יותר מדי בקשות/, page);
+    assert.doesNotMatch(limited.text, /Largesse/, page);
+  }
+  for (const form of [`${path}?lang=fr`, `${order}/withdraw?lang=fr`, `/b/${buyDomain}?lang=fr`]) {
+    const limited = await browser.post(form, { code: 'x' });
+    assert.equal(limited.status, 429, form);
+    assert.match(textOfPage(limited), /Trop de demandes/, form);
+  }
+  // The pages for staff keep their own.
+  assert.match(textOfPage(await browser.get('/sign-in')), /Too many attempts/);
+});

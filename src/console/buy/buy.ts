@@ -25,7 +25,7 @@ import {
   type PageResponse,
 } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
-import { inLanguage } from '../recipient/place.ts';
+import { inLanguage, limitedPage } from '../recipient/place.ts';
 import { buyFields, errorList, type ShownBuyForm } from './fields.ts';
 import {
   formOfSale,
@@ -221,10 +221,12 @@ function silentNotice({ texts, buy, identity: { phone } }: BuyPlace): Markup {
   return markup`${fillPlain(texts.silent, { provider })}${call}`;
 }
 
+const common = { access: 'anyone', isCompressed: true, leadsToPayment: true, limitedPage } as const;
+
 /** The routes of a page. `/buy` is the page of the first store. */
 export const buyRoutes: readonly OpenRoute[] = ['/buy', '/buy/:domain'].flatMap(
   (path): readonly OpenRoute[] => [
-    { method: 'GET', path, access: 'anyone', isCompressed: true, leadsToPayment: true, handle: showForm },
-    { method: 'POST', path, access: 'anyone', isCompressed: true, leadsToPayment: true, handle: submit },
+    { ...common, method: 'GET', path, handle: showForm },
+    { ...common, method: 'POST', path, handle: submit },
   ],
 );

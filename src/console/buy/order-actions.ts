@@ -17,6 +17,7 @@ import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.
 import { orderOf, orderAfter, orderPage, type DoneAction } from './order.ts';
 import type { OpenedOrder } from './order-state.ts';
 import { buyerPage, hero } from './place.ts';
+import { limitedPage } from '../recipient/place.ts';
 
 type Act = (
   services: ConsoleServices,
@@ -137,26 +138,28 @@ const withdraw: Act = async (services, request, opened) => {
 
 const path = '/buy/:domain/order/:token';
 
+const common = { access: 'anyone', limitedPage } as const;
+
 /** A form of the page leads to no other site, but the link to the payment is one of the provider. */
 export const orderRoutes: readonly OpenRoute[] = [
   {
+    ...common,
     method: 'GET',
     path,
-    access: 'anyone',
     handle: withOrder((services, request, opened) =>
       orderPage(services, opened, { notice: request.query.get('done') }),
     ),
   },
   {
+    ...common,
     method: 'POST',
     path: `${path}/card`,
-    access: 'anyone',
     handle: withOrder((services, _request, opened) =>
       orderPage(services, opened, { showsCode: opened.code !== null }),
     ),
   },
-  { method: 'POST', path: `${path}/send`, access: 'anyone', handle: withOrder(send) },
-  { method: 'POST', path: `${path}/change`, access: 'anyone', handle: withOrder(change) },
-  { method: 'GET', path: `${path}/withdraw`, access: 'anyone', handle: withOrder(showWithdrawal) },
-  { method: 'POST', path: `${path}/withdraw`, access: 'anyone', handle: withOrder(withdraw) },
+  { ...common, method: 'POST', path: `${path}/send`, handle: withOrder(send) },
+  { ...common, method: 'POST', path: `${path}/change`, handle: withOrder(change) },
+  { ...common, method: 'GET', path: `${path}/withdraw`, handle: withOrder(showWithdrawal) },
+  { ...common, method: 'POST', path: `${path}/withdraw`, handle: withOrder(withdraw) },
 ];

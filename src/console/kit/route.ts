@@ -393,6 +393,11 @@ type Endpoint = {
   readonly isCompressed?: boolean;
   /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */
   readonly acceptsOtherSites?: boolean;
+  /** The page for a visitor with too many requests. Default: the one for staff. */
+  readonly limitedPage?: (
+    services: ConsoleServices,
+    request: Pick<ConsoleRequest, 'acceptLanguage' | 'query'>,
+  ) => Markup;
   /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
   readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
 };

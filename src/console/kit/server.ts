@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type FaultCode } from '../../domain/fault.ts';
+import type { Markup } from '../../platform/markup.ts';
 import { Secret } from '../../platform/secret.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import type { RawBody } from '../../http/body.ts';
@@ -275,16 +276,31 @@ async function sendRouteError(
       ? await tooLargePage(services, route, request, reply)
       : undefined;
   if (page) return await send(reply, page, services, route);
+  if (fault.code === 'too-many-requests' && route.limitedPage)
+    return sendFaultPage(reply, fault, route.limitedPage(services, visitOf(request)));
   const { status } = problems[fault.code];
   const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
   if (!unknown) return await sendErrorPage(reply, request, { fault, shown: fault.code, services });
   const { path, seconds } = unknown.refresh;
+  reply.header('refresh', `${seconds};url=${services.origin.basePath}${path}`);
+  return sendFaultPage(reply, fault, unknown.body);
+}
+
+function sendFaultPage(reply: FastifyReply, fault: Fault, body: Markup): FastifyReply {
   return reply
     .headers({ ...problemHeaders(fault), ...pageHeaders })
-    .header('refresh', `${seconds};url=${services.origin.basePath}${path}`)
-    .code(status)
+    .code(problems[fault.code].status)
     .type('text/html; charset=utf-8')
-    .send(String(unknown.body));
+    .send(String(body));
+}
+
+/** The language of a visitor whose request was not read. Its query can be invalid. */
+function visitOf({ url, headers }: FastifyRequest): Pick<ConsoleRequest, 'acceptLanguage' | 'query'> {
+  const [, query = ''] = url.split('?', 2);
+  return {
+    acceptLanguage: headers['accept-language'] ?? '',
+    query: new Map(new URLSearchParams(query)),
+  };
 }
 
 /** The page of a form that was not read; undefined: there is none. */
@@ -316,19 +332,8 @@ async function sendErrorPage(
 ): Promise<FastifyReply> {
   const signedIn = hasNavigation.has(shown) ? await navigatorOf(services, request) : null;
   const language = pageLanguageOf(request.headers['accept-language'], signedIn?.store);
-  return reply
-    .headers({ ...problemHeaders(fault), ...pageHeaders })
-    .code(problems[fault.code].status)
-    .type('text/html; charset=utf-8')
-    .send(
-      String(
-        errorPage(
-          services,
-          { language, requestId: request.id, signedIn },
-          { code: shown, errors: fault.errors },
-        ),
-      ),
-    );
+  const person = { language, requestId: request.id, signedIn };
+  return sendFaultPage(reply, fault, errorPage(services, person, { code: shown, errors: fault.errors }));
 }
 
 /** The errors after which a person continues elsewhere. After the others, the session is not read. */

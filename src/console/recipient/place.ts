@@ -23,7 +23,13 @@ import {
   type ShownIdentity,
 } from '../kit/identity.ts';
 import { htmlDocument, mark } from '../kit/page.ts';
-import { chosenTag, languageChoices, recipientLanguageOf, type RecipientLanguage } from './texts.ts';
+import {
+  chosenTag,
+  languageChoices,
+  recipientLanguageOf,
+  textsOfVisitor,
+  type RecipientLanguage,
+} from './texts.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
@@ -218,4 +224,17 @@ ${sheet}</div>`;
     scripts: ['recipient.js'],
     waitsForScripts: opensCard,
   });
+}
+
+/** The page for a visitor with too many requests. It reads nothing from the database, so it names no store. */
+export function limitedPage(
+  services: ConsoleServices,
+  { acceptLanguage, query }: Pick<ConsoleRequest, 'acceptLanguage' | 'query'>,
+): Markup {
+  const { tag, texts } = textsOfVisitor(acceptLanguage, chosenTag(query));
+  const { limitedTitle: title, limited, skip } = texts;
+  const body = markup`<main class="public stack" id="content"><h1>${title}</h1>
+<p class="soft">${limited}</p></main>`;
+  const { direction } = services.customerLanguage(tag);
+  return htmlDocument(services, { title, body, language: tag, direction, skip });
 }

@@ -19,7 +19,7 @@ import { passToken } from '../../service/wallets/apple.ts';
 import { passType } from '../wallets/apple-service.ts';
 import { walletKindsOf } from '../wallets/kinds.ts';
 import { recipientCardPage } from './card.ts';
-import { domainOf, placeOf, publicPage, type RecipientPlace } from './place.ts';
+import { domainOf, limitedPage, placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
 import {
   throttled,
@@ -190,46 +190,24 @@ async function logo(services: ConsoleServices, request: ConsoleRequest): Promise
 
 /** The routes of a page. `/b` is the page of the first store. */
 function routesAt(path: string): readonly OpenRoute[] {
+  const common = { access: 'anyone', limitedPage } as const;
+  const shown = { ...common, isCompressed: true, leadsToGoogle: true } as const;
+  const form = { ...common, method: 'POST', acceptsOtherSites: true } as const;
   return [
     {
+      ...shown,
       method: 'GET',
       path,
-      access: 'anyone',
-      isCompressed: true,
-      leadsToGoogle: true,
       handle: async (services, request) => askPage(services, await placeOf(services, request)),
     },
-    {
-      method: 'POST',
-      path,
-      access: 'anyone',
-      isCompressed: true,
-      leadsToGoogle: true,
-      acceptsOtherSites: true,
-      handle: find,
-    },
+    { ...shown, ...form, path, handle: find },
     { method: 'GET', path: `${path}/logo`, access: 'anyone', handle: logo },
+    { ...form, path: `${path}/wallet/apple`, handle: makeApplePass },
+    { ...form, path: `${path}/wallet/google`, leadsToGoogle: true, handle: addToGoogle },
     {
-      method: 'POST',
-      path: `${path}/wallet/apple`,
-      access: 'anyone',
-      acceptsOtherSites: true,
-      handle: makeApplePass,
-    },
-    {
-      method: 'POST',
-      path: `${path}/wallet/google`,
-      access: 'anyone',
-      acceptsOtherSites: true,
-      leadsToGoogle: true,
-      handle: addToGoogle,
-    },
-    {
+      ...shown,
       method: 'GET',
       path: `${path}/card`,
-      access: 'anyone',
-      isCompressed: true,
-      leadsToGoogle: true,
       handle: async (services, request) =>
         askPage(services, await placeOf(services, request), { opensCard: true }),
     },

@@ -106,3 +106,13 @@ export function recipientLanguageOf(
   const tag = tagOf(locale) ?? 'en';
   return { tag, locale: localeIn(locale, store), direction, texts: textsByLanguage.get(tag) ?? en, shared };
 }
+
+/** The texts of a page without a store, as `recipientLanguageOf` chooses them. Default: English. */
+export function textsOfVisitor(
+  acceptLanguage: string,
+  chosen: string | undefined,
+): { readonly tag: string; readonly texts: RecipientTexts } {
+  const accepted = acceptedTags(acceptLanguage).flatMap((each) => tagOf(each) ?? []);
+  const tag = chosen ?? accepted[0] ?? 'en';
+  return { tag, texts: textsByLanguage.get(tag) ?? en };
+}
