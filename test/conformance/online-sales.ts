@@ -6,6 +6,9 @@ import { dayOf } from '../../src/domain/day.ts';
 import type { SalePage } from '../../src/domain/online-sales/rules.ts';
 import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
 import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
+import { recordFirstView } from '../../src/service/cards/recipient-lookup.ts';
+import { changeEmailSettings } from '../../src/service/emails/email.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/service/emails/reminder.ts';
 import { customerExport } from '../../src/service/customers/export.ts';
 import {
   beginSale,
@@ -22,6 +25,7 @@ import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention
 import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
 import { requireCard } from '../../src/service/money/money.ts';
 import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
+import { listEmailsBefore } from '../../src/storage/emails/email.ts';
 import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
 import { all, sql } from '../../src/storage/sql/sql.ts';
 import { listStaffActions } from '../../src/storage/staff/action.ts';
@@ -297,6 +301,44 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.equal((await cardOf()).recipient, null);
     const { recipientAddress, recipientName } = await read(sale);
     assert.deepEqual([recipientAddress, recipientName], [null, null]);
+  });
+
+  test('reminders of cards that were sold online go only to people who have opened them', async () => {
+    await using selling = await openSelling(factory, { validityMonths: 2 });
+    const { storage, ctx, store, sell } = selling;
+    await storage.write(() =>
+      changeEmailSettings(ctx, store.id, { enabled: true, expiryReminderDays: [7], balanceReminderDays: [30] }),
+    );
+    const self = { delivery: 'self', recipient: null, recipientName: null } as const;
+    const cards: number[] = [];
+    for (const fields of [{}, {}, self, self]) cards.push((await sell(fields)).cardId ?? 0);
+    const [opened = 0, unopened = 0, ownOpened = 0, own = 0] = cards;
+    const expiresOn = (await storage.read(() => requireCard(store.id, opened))).expiresOn;
+    const issued = await selling.issue({ recipient: email('hopper@example.com'), expiresOn });
+    for (const id of [opened, ownOpened]) await storage.write(() => recordFirstView(ctx, { storeId: store.id, id }));
+    const remind = async () => {
+      const plan = await storage.read(() => planReminders(ctx, store.id));
+      assert(plan);
+      for (const task of plan.tasks)
+        for (let from: typeof firstPlace | undefined = firstPlace; from;) {
+          const place: typeof firstPlace = from;
+          from = await storage.write(() => enqueueReminders(ctx, { store, task, from: place, limit: 3 }));
+        }
+    };
+    const remindersOf = async (cardId: number) => {
+      const page = { before: Number.MAX_SAFE_INTEGER, limit: 20 };
+      const emails = await storage.read(() => listEmailsBefore({ storeId: store.id, cardId }, page));
+      return emails.map(({ kind }) => kind).filter((kind) => kind.endsWith('_reminder')).toSorted();
+    };
+    for (let days = 0; days < 62; days += 1) {
+      await remind();
+      // A recipient who opens the card late gets the reminders from then on.
+      if (days === 40) await storage.write(() => recordFirstView(ctx, { storeId: store.id, id: unopened }));
+      ctx.clock.advance(dayMs);
+    }
+    const both = ['balance_reminder', 'expiry_reminder'];
+    assert.deepEqual(await Promise.all([opened, ownOpened, issued.card.id].map(remindersOf)), [both, both, both]);
+    assert.deepEqual(await Promise.all([unopened, own].map(remindersOf)), [['expiry_reminder'], []]);
   });
 
   test('after a restore nothing is sold until the payments since the backup were compared', async () => {

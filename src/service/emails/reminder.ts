@@ -87,8 +87,10 @@ export function* enqueueReminders(
   // An email is sent immediately if this time has passed.
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const sendAt = sendingInstantOf(today, store.timeZone);
-  for (const card of page.cards) {
+  for (const { card, isUnopenedSale } of page.cards) {
     const holder = holderOf(card);
+    // The address of a recipient was given by a buyer, for the delivery only (2002/58/EC, article 13).
+    if (isUnopenedSale) continue;
     if (!holder || !needsReminder(card, { store, task, today })) continue;
     yield* enqueueEmail(ctx, {
       storeId: store.id,

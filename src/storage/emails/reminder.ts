@@ -6,7 +6,7 @@ import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from '../cards/card.ts';
 import { all, sql, type Script } from '../sql/sql.ts';
-import { indexedBy } from '../sql/fragments.ts';
+import { fragment, indexedBy } from '../sql/fragments.ts';
 
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
@@ -19,11 +19,21 @@ export type DayRange = {
   readonly limit: number;
 };
 
+/** A card, and whether it was sold online and its page has not shown it. */
+export type RemindedCard = { readonly card: Card; readonly isUnopenedSale: boolean };
+
 export type CardPage = {
-  readonly cards: readonly Card[];
+  readonly cards: readonly RemindedCard[];
   /** Start of the next page; undefined after the last page. */
   readonly next: CardPlace | undefined;
 };
+
+type ReminderRow = CardRow & { readonly is_unopened_sale: bigint };
+
+const isUnopenedSale = fragment`
+  case when g.viewed_at is null and exists (
+    select 1 from online_sales o where o.store_id = g.store_id and o.card_id = g.id
+  ) then 1 else 0 end as is_unopened_sale`;
 
 /** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
 const idSlackMs = 60 * 60 * 1_000;
@@ -37,8 +47,8 @@ export function* listCardsExpiring(
   { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const start = after.day > from ? after.day : from;
-  const rows = yield* all(sql<CardRow>`
-    select ${cardColumns} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
+  const rows = yield* all(sql<ReminderRow>`
+    select ${cardColumns}, ${isUnopenedSale} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
@@ -56,8 +66,8 @@ export function* listCardsIssued(
   { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
-  const rows = yield* all(sql<CardRow>`
-    select ${cardColumns} from gift_cards g ${withCustomers}
+  const rows = yield* all(sql<ReminderRow>`
+    select ${cardColumns}, ${isUnopenedSale} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id > ${Math.max(after.id, idsAt(startAt - idSlackMs))} and g.id <= ${idsAt(endAt + idSlackMs)}
       and g.created_at >= ${startAt} and g.created_at < ${endAt}
       and g.disabled_at is null and g.balance > 0
@@ -65,8 +75,11 @@ export function* listCardsIssued(
   return pageOf(rows, limit, ({ createdAt }) => dayOf(createdAt, timeZone));
 }
 
-function pageOf(rows: readonly CardRow[], limit: number, dayOfCard: (card: Card) => string): CardPage {
-  const cards = rows.map(toCard);
-  const last = cards.at(-1);
+function pageOf(rows: readonly ReminderRow[], limit: number, dayOfCard: (card: Card) => string): CardPage {
+  const cards = rows.map((row) => ({
+    card: toCard(row),
+    isUnopenedSale: Number(row.is_unopened_sale) === 1,
+  }));
+  const last = cards.at(-1)?.card;
   return { cards, next: last && cards.length === limit ? { day: dayOfCard(last), id: last.id } : undefined };
 }
