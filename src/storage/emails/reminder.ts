@@ -6,7 +6,7 @@ import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from '../cards/card.ts';
 import { all, sql, type Script } from '../sql/sql.ts';
-import { fragment, indexedBy } from '../sql/fragments.ts';
+import { indexedBy } from '../sql/fragments.ts';
 
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
@@ -30,11 +30,6 @@ export type CardPage = {
 
 type ReminderRow = CardRow & { readonly is_unopened_sale: bigint };
 
-const isUnopenedSale = fragment`
-  case when g.viewed_at is null and exists (
-    select 1 from online_sales o where o.store_id = g.store_id and o.card_id = g.id
-  ) then 1 else 0 end as is_unopened_sale`;
-
 /** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
 const idSlackMs = 60 * 60 * 1_000;
 
@@ -48,7 +43,10 @@ export function* listCardsExpiring(
 ): Script<CardPage> {
   const start = after.day > from ? after.day : from;
   const rows = yield* all(sql<ReminderRow>`
-    select ${cardColumns}, ${isUnopenedSale} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
+    select ${cardColumns}, case when g.viewed_at is null and exists (
+        select 1 from online_sales o where o.store_id = ${storeId} and o.card_id = g.id
+      ) then 1 else 0 end as is_unopened_sale
+    from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
@@ -67,7 +65,10 @@ export function* listCardsIssued(
 ): Script<CardPage> {
   const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
   const rows = yield* all(sql<ReminderRow>`
-    select ${cardColumns}, ${isUnopenedSale} from gift_cards g ${withCustomers}
+    select ${cardColumns}, case when g.viewed_at is null and exists (
+        select 1 from online_sales o where o.store_id = ${storeId} and o.card_id = g.id
+      ) then 1 else 0 end as is_unopened_sale
+    from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id > ${Math.max(after.id, idsAt(startAt - idSlackMs))} and g.id <= ${idsAt(endAt + idSlackMs)}
       and g.created_at >= ${startAt} and g.created_at < ${endAt}
       and g.disabled_at is null and g.balance > 0
