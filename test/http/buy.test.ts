@@ -516,13 +516,13 @@ test('a visitor with too many requests gets a page in their own language, on all
   assert.match(textOfPage(german), /kamen zu viele Anfragen/);
   assert.ok(Number(german.headers.get('retry-after')) > 0);
   assert.equal(german.headers.get('cache-control'), 'no-store');
-  const order = `${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`;
+  const link = `${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`;
   const headers = { 'accept-language': 'xx, he-IL;q=0.9, en;q=0.1' };
   for (const page of [
     path,
     '/buy',
-    order,
-    `${order}/withdraw`,
+    link,
+    `${link}/withdraw`,
     '/b',
     `/b/${buyDomain}`,
     `/b/${buyDomain}/card`,
@@ -533,7 +533,7 @@ test('a visitor with too many requests gets a page in their own language, on all
     assert.match(textOfPage(limited), /יותר מדי בקשות/, page);
     assert.doesNotMatch(limited.text, /Largesse/, page);
   }
-  for (const form of [`${path}?lang=fr`, `${order}/withdraw?lang=fr`, `/b/${buyDomain}?lang=fr`]) {
+  for (const form of [`${path}?lang=fr`, `${link}/withdraw?lang=fr`, `/b/${buyDomain}?lang=fr`]) {
     const limited = await browser.post(form, { code: 'x' });
     assert.equal(limited.status, 429, form);
     assert.match(textOfPage(limited), /Trop de demandes/, form);
