@@ -38,6 +38,7 @@ import {
   listPaidSales,
   listSalesOf,
   listStoresWithDueSales,
+  makeSaleDue,
   type StoredSale,
 } from '../storage/online-sales/sale.ts';
 import { mayClaim } from '../storage/sandbox.ts';
@@ -302,18 +303,20 @@ export function onlineSales({ database, providers, pagesUrl, isPublic, logger }:
     },
 
     async receiveHint({ storeId, kind, ...hint }) {
+      const due: SaleKey[] = [];
       for (const isTest of [false, true]) {
         const opened = await open({ storeId, kind, isTest });
         if (!opened) continue;
         for (const id of opened.api.readHint(opened.credential, hint)) {
-          const hinted = await storage.read(() => listSalesOf(storeId, { provider: kind, id }));
-          for (const sale of hinted) {
-            if (sale.isTest !== isTest) continue;
-            await readAndSettle(opened, sale);
-            await sendRequested(opened, keyOfSale(sale));
-          }
+          const found = await storage.read(() => listSalesOf(storeId, { provider: kind, id }));
+          due.push(...found.filter((sale) => sale.isTest === isTest).map(keyOfSale));
         }
       }
+      if (due.length > 0)
+        await storage.write(function* () {
+          for (const key of due) yield* makeSaleDue(key, ctx.clock.now());
+        });
+      return due;
     },
 
     async examine(kind, credential) {

@@ -303,6 +303,42 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.deepEqual([recipientAddress, recipientName], [null, null]);
   });
 
+  test('a notification makes a sale due without a request, also while its payment is being read', async () => {
+    await using selling = await openSelling(factory);
+    const { ctx, store, begin, read, run, provider } = selling;
+    const [sale, other] = [await begin(), await begin()];
+    const held = provider.payments.get(sale.sessionId ?? '');
+    assert(held);
+    const requests = () => Object.values(provider.counts).reduce((sum, count) => sum + count, 0);
+    const hint = async (id: string) => {
+      const body = Buffer.from(id);
+      const before = requests();
+      const due = await run(async (sales) => await sales.receiveHint({ storeId: store.id, kind: 'stripe', headers: {}, body, now: ctx.clock.now() }));
+      assert.equal(requests(), before);
+      return due.map(({ saleId }) => saleId);
+    };
+    assert.deepEqual(await hint('cs_unknown'), []);
+    assert.deepEqual(await hint(held.id), [sale.id]);
+    const { readPayment } = provider;
+    let reads = 0;
+    // The buyer pays after the provider has read the payment, and before the service has the response.
+    const paying: LossyProvider['readPayment'] = async (...request) => {
+      const outcome = await readPayment(...request);
+      reads += 1;
+      if (reads > 1) return outcome;
+      held.state = 'paid';
+      await hint(held.id);
+      return outcome;
+    };
+    Object.assign(provider, { readPayment: paying });
+    assert.equal(await run(async (sales) => await sales.run()), 1);
+    assert.equal((await read(sale)).state, 'open');
+    assert.equal(await run(async (sales) => await sales.run()), 1);
+    assert.equal((await read(sale)).state, 'issued');
+    assert.equal(await run(async (sales) => await sales.run()), 0);
+    assert.deepEqual([reads, (await read(other)).state], [2, 'open']);
+  });
+
   test('reminders of cards that were sold online go only to people who have opened them', async () => {
     await using selling = await openSelling(factory, { validityMonths: 2 });
     const { storage, ctx, store, sell } = selling;

@@ -1,4 +1,4 @@
-/** Receives the notifications of payment providers. Each is only a hint: the service reads the payment at the provider. */
+/** Receives the notifications of payment providers. Each is only a hint: a job reads the payment at the provider. */
 
 import type { FastifyInstance } from 'fastify';
 import { Fault } from '../../domain/fault.ts';

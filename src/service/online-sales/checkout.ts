@@ -19,10 +19,13 @@ export type Checkout = {
   readonly refresh: (key: SaleKey) => Promise<OnlineSale>;
   /** Sends the refunds of a sale that the provider has not confirmed, and returns the sale after it. */
   readonly sendRefunds: (key: SaleKey) => Promise<OnlineSale>;
-  /** Reads what a notification is about. Every notification is accepted: a response would say what exists. */
+  /**
+   * Makes the sales due that a notification is about, and returns them. It makes no request, so that notifications can
+   * neither wait for a provider nor be lost with the process.
+   */
   readonly receiveHint: (
     hint: ProviderHint & { readonly storeId: number; readonly kind: ProviderKind },
-  ) => Promise<void>;
+  ) => Promise<readonly SaleKey[]>;
   /** The account of a key that is not saved yet. */
   readonly examine: (
     kind: ProviderKind,

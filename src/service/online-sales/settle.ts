@@ -71,7 +71,10 @@ function* save(
   const next = nextReadAt({ ...sale, attempts }, { now, refunds, isIncomplete });
   const trialEnd = trialEndOf(ctx, sale);
   // The spent part of a trial does not go back.
-  const nextAt = trialEnd === null || trialEnd <= now ? next : Math.min(next ?? trialEnd, trialEnd);
+  const planned = trialEnd === null || trialEnd <= now ? next : Math.min(next ?? trialEnd, trialEnd);
+  // A notification has made it due after this payment was requested: a claim would have set a later time.
+  const isStillDue = before.nextAt !== null && before.nextAt <= now;
+  const nextAt = isStillDue ? before.nextAt : planned;
   const notice = hasNews(before, sale) ? { noticeAt: now, noticeAttempts: 0 } : {};
   const saved = { ...sale, ...notice, attempts, nextAt };
   yield* updateSale(saved);

@@ -286,6 +286,13 @@ export function* claimDueSales(
   return claimed;
 }
 
+/** Makes a sale due, also one that is claimed: what its process reads can be older. @param now instant in ms. */
+export function* makeSaleDue({ storeId, saleId }: SaleKey, now: number): Script<void> {
+  yield* execute(sql`
+    update online_sales set next_at = ${now}, lease = null, attempts = 0
+    where store_id = ${storeId} and id = ${saleId}`);
+}
+
 /** Ends a claim without a result. Nothing happens if the sale has changed, or another process has claimed it, since. */
 export function* deferSale({ storeId, saleId }: SaleKey, lease: number, nextAt: number): Script<void> {
   yield* execute(sql`
