@@ -56,7 +56,10 @@ const fast = /^test\/(unit|http|delivery)\//;
  * `npm run test:soak` runs its own files, and these with more rounds. The environment can set other numbers.
  */
 const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
-  { files: /^test\/(crash\/(kill|email|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
+  {
+    files: /^test\/(crash\/(kill|email|delivery|online-sales)|money\/crash)\./,
+    rounds: { CRASH_ROUNDS: '40' },
+  },
   { files: /^test\/crash\/activation\./, rounds: { CRASH_ROUNDS: '12' } },
   { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
   { files: /^test\/money\/online-sales\./, rounds: { SALES: '2000' } },

@@ -10,17 +10,16 @@ import { Fault } from '../../src/domain/fault.ts';
 import type { DisputeState } from '../../src/domain/online-sales/payment.ts';
 import { isPaid, keyOfSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
 import { beginSale, type BuyPage } from '../../src/service/online-sales/begin.ts';
-import { listDifferences } from '../../src/service/online-sales/compare.ts';
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
 import { releaseSale, returnSale } from '../../src/service/online-sales/review.ts';
 import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
-import { requireCard } from '../../src/service/money/money.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { findSaleOfForm, type StoredSale } from '../../src/storage/online-sales/sale.ts';
 import { all, sql, toNumber, type Script } from '../../src/storage/sql/sql.ts';
 import { engine } from '../support/engine.ts';
 import { email } from '../support/fixtures.ts';
 import { lossyProvider, type HeldPayment, type LossyProvider } from '../support/lossy-provider.ts';
+import { assertSalesBalanced, type SaleAtEnd } from '../support/sale-balance.ts';
 import { amountIn, openBuyPage, processOf, type Fate, type Process } from '../support/sale-world.ts';
 import { seeded, type Seeded } from '../support/seeded.ts';
 import { assertVerified, openBooks, type Books } from './open-books.ts';
@@ -384,90 +383,15 @@ async function settle(world: World): Promise<void> {
   await process(async (sales) => await sales.compare());
 }
 
-/** The part of a payment that the store keeps: less refunds, less the amount of a dispute. */
-function netOf(held: HeldPayment | undefined): bigint {
-  if (held?.state !== 'paid') return 0n;
-  const refunded = held.refunds
-    .filter(({ state }) => state !== 'failed')
-    .reduce((sum, { amount }) => sum + amount.minor, 0n);
-  const { dispute: disputed } = held;
-  const taken = disputed?.state === 'lost' || disputed?.state === 'open' ? disputed.amount.minor : 0n;
-  return held.amount.minor - refunded - taken;
-}
-
-type Entry = { card_id: bigint; kind: string; amount: bigint; debit_account: string; credit_account: string };
-
-async function assertBalanced(
-  world: World,
-  scenarios: readonly Scenario[],
-): Promise<{ issued: number; paid: number }> {
-  const { books, provider } = world;
-  const { storage, store, ctx } = books;
-  const entries = await storage.read(function* () {
-    return yield* all(sql<Entry>`
-      select card_id, kind, amount, debit_account, credit_account from transfers
-      where debit_account = 'online_sales' or credit_account = 'online_sales'`);
-  });
-  const counts = { issued: 0, paid: 0 };
-  let sum = 0n;
+/** The sales of all scenarios, with their payments. */
+async function salesOf(world: World, scenarios: readonly Scenario[]): Promise<readonly SaleAtEnd[]> {
+  const sales: SaleAtEnd[] = [];
   for (const scenario of scenarios) {
     const sale = await saleOf(world, scenario);
-    const held = paymentOf(world, scenario);
     assert(sale, 'the form was not submitted');
-    const label = `${scenario.key}: ${sale.state}, payment ${held?.state}, dispute ${held?.dispute?.state}`;
-    assert.equal(isPaid(sale.state), held?.state === 'paid', label);
-    assert.notEqual(sale.state, 'review', label);
-    const own = entries.filter(({ card_id: id }) => sale.cardId !== null && toNumber(id) === sale.cardId);
-    const issues = own.filter(({ kind }) => kind === 'issue');
-    assert.equal(issues.length, sale.state === 'issued' ? 1 : 0, label);
-    const onCard = own.reduce(
-      (total, entry) => total + (entry.kind === 'issue' ? entry.amount : -entry.amount),
-      0n,
-    );
-    const net = netOf(held);
-    // While a dispute is open, its card keeps the amount and is stopped, unless it was taken off before.
-    const open = held?.dispute?.state === 'open' ? held.dispute.amount.minor : 0n;
-    const isKept = open > 0n && sale.state === 'issued' && onCard > 0n;
-    const expected = isKept ? net + open : net + sale.loss.minor;
-    assert.equal(onCard, expected, `${label}, loss ${sale.loss.minor}, owed ${sale.owed.minor}`);
-    assert.equal(sale.owed.minor, 0n, label);
-    if (held?.state === 'paid') counts.paid += 1;
-    if (sale.cardId !== null) {
-      counts.issued += 1;
-      const card = await storage.read(() => requireCard(store.id, sale.cardId ?? 0));
-      // A loss is what was spent: nothing of it is left on the card.
-      if (sale.loss.minor > 0n) assert.equal(card.balance.minor, 0n, label);
-      if (net === 0n && !isKept && card.held.minor === 0n) assert.equal(card.balance.minor, 0n, label);
-      if (net === 0n)
-        assert(card.disabledAt !== null || card.suspendedAt !== null, `${label} is not stopped`);
-      if (held?.dispute?.state === 'open' || held?.dispute?.state === 'warning')
-        assert(card.disabledAt !== null || card.suspendedAt !== null, `${label} is not suspended`);
-    }
-    sum += onCard;
+    sales.push({ sale, payment: paymentOf(world, scenario) });
   }
-  assert.equal(
-    entries.filter(({ kind }) => kind === 'issue').length,
-    counts.issued,
-    'a card was issued for no sale',
-  );
-  for (const held of provider.payments.values()) {
-    const own = held.refunds.filter(({ state }) => state !== 'failed');
-    assert(
-      own.reduce((total, { amount }) => total + amount.minor, 0n) <= held.amount.minor,
-      'refunded twice',
-    );
-  }
-  assert.equal(
-    await storage.read(function* () {
-      const found = yield* listDifferences(ctx, store);
-      return JSON.stringify(
-        found.filter(({ kind }) => kind !== 'unknown-payment'),
-        (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
-      );
-    }),
-    '[]',
-  );
-  return counts;
+  return sales;
 }
 
 test(`${salesCount} sales with lost responses and crashes have each one card, or none`, async (t) => {
@@ -490,7 +414,7 @@ test(`${salesCount} sales with lost responses and crashes have each one card, or
   }
   await settle(world);
   assert.deepEqual(fate.errors, []);
-  const counts = await assertBalanced(world, scenarios);
+  const counts = await assertSalesBalanced(books, await salesOf(world, scenarios));
   await assertVerified(books.storage);
   t.diagnostic(`${counts.paid} paid, ${counts.issued} cards, ${fate.crashes} crashes`);
   t.diagnostic(`requests ${JSON.stringify(provider.counts)}`);
