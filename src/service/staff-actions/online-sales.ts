@@ -78,9 +78,7 @@ export function* returnReviewed(
     permission: 'manageSales',
     change: ({ actor }) => returnSale(ctx, { storeId: by.store.id, saleId }, { actor, reason }),
     entryOf: ({ sale, isDecided }) =>
-      isDecided
-        ? { action: 'sale-returned', subjectId: null, details: orderOf(ctx, sale) }
-        : null,
+      isDecided ? { action: 'sale-returned', subjectId: null, details: orderOf(ctx, sale) } : null,
   });
   return decided.sale;
 }

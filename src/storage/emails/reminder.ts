@@ -20,7 +20,7 @@ export type DayRange = {
 };
 
 /** A card, and whether it was sold online and its page has not shown it. */
-export type RemindedCard = { readonly card: Card; readonly isUnopenedSale: boolean };
+type RemindedCard = { readonly card: Card; readonly isUnopenedSale: boolean };
 
 export type CardPage = {
   readonly cards: readonly RemindedCard[];
