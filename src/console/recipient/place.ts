@@ -232,9 +232,9 @@ export function limitedPage(
   { acceptLanguage, query }: Pick<ConsoleRequest, 'acceptLanguage' | 'query'>,
 ): Markup {
   const { tag, texts } = textsOfVisitor(acceptLanguage, chosenTag(query));
-  const { limitedTitle: title, limited, skip } = texts;
+  const title = texts.limitedTitle;
   const body = markup`<main class="public stack" id="content"><h1>${title}</h1>
-<p class="soft">${limited}</p></main>`;
+<p class="soft">${texts.limited}</p></main>`;
   const { direction } = services.customerLanguage(tag);
-  return htmlDocument(services, { title, body, language: tag, direction, skip });
+  return htmlDocument(services, { title, body, language: tag, direction, skip: texts.skip });
 }
