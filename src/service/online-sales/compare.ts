@@ -71,24 +71,36 @@ const namedMs = 90 * dayMs;
 /** Providers list a payment some days after it at the latest. */
 const listedMs = 2 * dayMs;
 
-function* differenceOf({ sale, paid, wentBack }: ComparedSale): Script<Difference | undefined> {
+/** @param comparedUntil the instant (ms) up to which the movements are known. */
+function* differenceOf(
+  { sale, paid, wentBack }: ComparedSale,
+  comparedUntil: number,
+): Script<Difference | undefined> {
   if (!isPaid(sale.state)) return paid > 0n ? { kind: 'unpaid', sale } : undefined;
   if (paid !== sale.paid.minor && sale.paid.minor > 0n)
     return { kind: 'amount', sale, atProvider: paid, here: sale.paid.minor };
-  const here = yield* wentBackHere(sale);
-  return here === undefined || here === wentBack
+  const here = yield* wentBackHere(sale, comparedUntil);
+  return here === undefined || (here.min <= wentBack && wentBack <= here.max)
     ? undefined
-    : { kind: 'refunds', sale, atProvider: wentBack, here };
+    : { kind: 'refunds', sale, atProvider: wentBack, here: here.min };
 }
 
-/** The sum that went back according to the sale, in minor units; undefined: some of it is on its way. */
-function* wentBackHere(sale: StoredSale): Script<bigint | undefined> {
+/**
+ * The sum that went back according to the sale, in minor units; undefined: some of it is on its way, or newer than the
+ * movements. A dispute moves the money at its start and at its end, of which the movements can have one.
+ */
+function* wentBackHere(
+  sale: StoredSale,
+  comparedUntil: number,
+): Script<{ readonly min: bigint; readonly max: bigint } | undefined> {
   const refunds = yield* listRefunds(keyOfSale(sale));
-  if (refunds.some(({ state }) => state === 'requested' || state === 'pending')) return undefined;
-  const refunded = refunds
-    .filter(({ state }) => state === 'paid')
-    .reduce((sum, { amount }) => sum + amount.minor, 0n);
-  return refunded + sale.disputed.minor;
+  const isOpen = refunds.some(({ state }) => state === 'requested' || state === 'pending');
+  const paid = refunds.filter(({ state }) => state === 'paid');
+  if (isOpen || paid.some(({ settledAt }) => (settledAt ?? comparedUntil) >= comparedUntil)) return undefined;
+  const refunded = paid.reduce((sum, { amount }) => sum + amount.minor, 0n);
+  const isDisputed = sale.dispute !== null && sale.dispute !== 'warning';
+  const max = isDisputed && sale.paid.minor > refunded ? sale.paid.minor : refunded;
+  return { min: refunded, max };
 }
 
 /** The differences of a store, by kind, the newest first. */
@@ -98,11 +110,16 @@ export function* listDifferences(ctx: Pick<Context, 'clock'>, store: Store): Scr
   const found: Difference[] = [];
   for (const payment of yield* listUnknownPayments(store.id, since))
     found.push({ kind: 'unknown-payment', payment });
+  const providers = yield* listProviders(store.id);
+  const until = new Map(
+    providers.map(({ kind, isTest, ...known }) => [`${kind} ${isTest}`, known.comparedUntil]),
+  );
   for (const compared of yield* listComparedSales(store.id, since)) {
-    const difference = yield* differenceOf(compared);
+    const { provider, isTest } = compared.sale;
+    const difference = yield* differenceOf(compared, until.get(`${provider} ${isTest}`) ?? 0);
     if (difference) found.push(difference);
   }
-  for (const { comparedUntil, keySetAt, ...provider } of yield* listProviders(store.id)) {
+  for (const { comparedUntil, keySetAt, ...provider } of providers) {
     if (comparedUntil === null) continue;
     const period = { from: Math.max(since, keySetAt), to: comparedUntil - listedMs };
     for (const sale of yield* listUnlistedSales(provider, period)) found.push({ kind: 'unlisted', sale });
