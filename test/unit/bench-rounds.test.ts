@@ -146,6 +146,6 @@ test('the idle time of a service is its processor time without requests, as a sh
   const working = setTimeout(() => (used.micros += 1_000), 10);
   const percent = await measureIdle({ ...plan, openLoopSeconds: 0.1 }, { usage });
   clearTimeout(working);
-  // 1 ms of at least 100 ms.
-  assert.ok(percent > 0.3 && percent <= 1, `${percent} %`);
+  // 1 ms of 100 ms, which a timer can end up to 1 ms early.
+  assert.ok(percent > 0.3 && percent < 1.02, `${percent} %`);
 });
