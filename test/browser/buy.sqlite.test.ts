@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { buyLanguages, buyTextsOf } from '../../src/console/buy/texts.ts';
+import { buyTextsOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
 import { openBrowser } from '../support/browser.ts';
 import { buyDomain, decide, giftForm, order, redirectOf, startSelling } from '../support/buy-page.ts';
 import { openChromium, type Page, type Window, type WindowOptions } from '../support/chromium.ts';
@@ -170,7 +170,7 @@ test('all languages, themes and widths are accessible, and need no sideways scro
       await check(`${shownPath} at ${width}, ${theme}`, 'everything');
     }
   await page.setViewport({ width: 320, height: 800 });
-  for (const tag of buyLanguages)
+  for (const tag of recipientLanguages)
     for (const shownPath of [path, pathname]) {
       await window.open(`${shownPath}?lang=${tag}`);
       for (const fault of [...(await documentFaults(page, tag)), ...(await overflowFaults(page))])

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buyTextsOf } from '../../src/console/buy/texts.ts';
+import { buyTextsOf } from '../../src/console/recipient/texts.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { paymentOfSandbox, sandboxPaymentAt } from '../../src/domain/online-sales/sandbox-payment.ts';
 import { keyOfSale } from '../../src/domain/online-sales/sale.ts';

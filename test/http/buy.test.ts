@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after as atEnd } from 'node:test';
-import { buyLanguages, buyTextsOf } from '../../src/console/buy/texts.ts';
+import { buyTextsOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   buyDomain,
@@ -99,7 +99,7 @@ test('an owner tries the page with a test key, which visitors cannot use', async
 
 test('each language has its own button, and the page is in the language that is chosen', async () => {
   const buttons = new Set<string>();
-  for (const tag of buyLanguages) {
+  for (const tag of recipientLanguages) {
     const { text } = await visitor().get(`${path}?lang=${tag}`);
     assert.match(
       text,
@@ -108,7 +108,7 @@ test('each language has its own button, and the page is in the language that is 
     assert.ok(text.includes(buyTextsOf(tag).pay), tag);
     buttons.add(buyTextsOf(tag).pay);
   }
-  assert.equal(buttons.size, buyLanguages.length);
+  assert.equal(buttons.size, recipientLanguages.length);
   const accepted = await visitor().request(path, { headers: { 'accept-language': 'de-AT' } });
   assert.ok(accepted.text.includes('Zahlungspflichtig bestellen'));
 });

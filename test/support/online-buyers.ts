@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buyTextsOf } from '../../src/console/buy/texts.ts';
+import { buyTextsOf } from '../../src/console/recipient/texts.ts';
 import type { SandboxAction, SandboxMethod } from '../../src/domain/online-sales/sandbox-payment.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { buyDomain, giftForm, keyIn, redirectOf, type FormValues } from './buy-page.ts';

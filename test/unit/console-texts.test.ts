@@ -106,7 +106,7 @@ const productNames = {
 test('the product has one name in each language', () => {
   for (const language of pageLanguages) {
     const files = [
-      `src/console/locales/recipient/${language}.json`,
+      `src/console/locales/public/${language}.json`,
       `src/delivery/email/locales/${language}.json`,
     ];
     const outside = files.map((path) => readFileSync(path, 'utf8'));

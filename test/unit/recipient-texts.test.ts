@@ -6,22 +6,24 @@ import { basename } from 'node:path';
 import test from 'node:test';
 import { cardDesigns } from '../../src/domain/cards/design.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
-import { buyLanguages } from '../../src/console/buy/texts.ts';
 import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
 import { languageOf, languages } from '../../src/delivery/email/language.ts';
 
-function textsOf(tag: string, area = 'recipient'): ReadonlyMap<string, string> {
-  const file = readFileSync(`src/console/locales/${area}/${tag}.json`, 'utf8');
-  return new Map(Object.entries(JSON.parse(file) as Readonly<Record<string, string>>));
+type Area = 'recipient' | 'buyer';
+
+const folder = 'src/console/locales/public';
+
+function textsOf(tag: string, area: Area = 'recipient'): ReadonlyMap<string, string> {
+  const file = readFileSync(`${folder}/${tag}.json`, 'utf8');
+  return new Map(Object.entries((JSON.parse(file) as Record<Area, Readonly<Record<string, string>>>)[area]));
 }
 
 /** @param sources files of the pages that have the texts. */
-function testTexts(area: string, known: readonly string[], sources: string): void {
-  const folder = `src/console/locales/${area}`;
+function testTexts(area: Area, sources: string): void {
   const english = textsOf('en', area);
 
   test(`every language of emails has the texts and placeholders of English for a ${area}`, () => {
-    assert.deepEqual(known.toSorted(), languages.toSorted());
+    assert.deepEqual(recipientLanguages.toSorted(), languages.toSorted());
     const files = globSync(`${folder}/*.json`).map((path) => basename(path, '.json'));
     assert.deepEqual(files.toSorted(), languages.toSorted());
     const placeholders = (text: string): readonly string[] => (text.match(/\{\w*\}/g) ?? []).toSorted();
@@ -49,8 +51,8 @@ function testTexts(area: string, known: readonly string[], sources: string): voi
   });
 }
 
-testTexts('recipient', recipientLanguages, 'src/console/recipient/*.ts');
-testTexts('buyer', buyLanguages, 'src/console/buy/*.ts');
+testTexts('recipient', 'src/console/recipient/*.ts');
+testTexts('buyer', 'src/console/buy/*.ts');
 
 test('the page is in the first language that the browser accepts, or in that of the store', () => {
   const services = { customerLanguage: languageOf };

@@ -11,7 +11,7 @@ import type { ConsoleServices } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { ownAmount, sendingDays, type BuyField, type BuyErrors, type TypedForm } from './form.ts';
 import type { BuyPlace } from './place.ts';
-import type { BuyTexts } from './texts.ts';
+import type { BuyTexts } from '../recipient/texts.ts';
 
 /** A form as it is shown. */
 export type ShownBuyForm = { readonly typed: TypedForm; readonly errors: BuyErrors; readonly now: number };

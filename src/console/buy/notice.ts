@@ -5,7 +5,7 @@ import type { OrderFacts } from '../../service/online-sales/order.ts';
 import { amountText, timeText } from '../kit/format.ts';
 import type { CustomerLanguage } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
-import { buyTextsOf, type BuyTexts } from './texts.ts';
+import { buyTextsOf, type BuyTexts } from '../recipient/texts.ts';
 
 /** An email as `noticeEmail` makes it. */
 type OrderNotice = {

@@ -18,8 +18,7 @@ import {
   placeWith,
   type RecipientPlace,
 } from '../recipient/place.ts';
-import { chosenTag } from '../recipient/texts.ts';
-import { buyTextsOf, type BuyTexts } from './texts.ts';
+import { buyTextsOf, chosenTag, type BuyTexts } from '../recipient/texts.ts';
 
 /** The buy page of a store, in the language of its visitor. */
 export type BuyPlace = RecipientPlace & {

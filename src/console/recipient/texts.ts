@@ -1,29 +1,36 @@
-/** The texts of recipients, in all languages of emails: `locales/recipient/<tag>.json`. */
+/**
+ * The texts of pages without a session, in all languages of emails: `locales/public/<tag>.json`, with an object for the pages
+ * of recipients and one for those of buyers.
+ */
 
-import ar from '../locales/recipient/ar.json' with { type: 'json' };
-import de from '../locales/recipient/de.json' with { type: 'json' };
-import en from '../locales/recipient/en.json' with { type: 'json' };
-import es from '../locales/recipient/es.json' with { type: 'json' };
-import fr from '../locales/recipient/fr.json' with { type: 'json' };
-import he from '../locales/recipient/he.json' with { type: 'json' };
-import it from '../locales/recipient/it.json' with { type: 'json' };
-import ja from '../locales/recipient/ja.json' with { type: 'json' };
-import ko from '../locales/recipient/ko.json' with { type: 'json' };
-import nl from '../locales/recipient/nl.json' with { type: 'json' };
-import pl from '../locales/recipient/pl.json' with { type: 'json' };
-import pt from '../locales/recipient/pt.json' with { type: 'json' };
-import sv from '../locales/recipient/sv.json' with { type: 'json' };
-import tr from '../locales/recipient/tr.json' with { type: 'json' };
-import uk from '../locales/recipient/uk.json' with { type: 'json' };
-import zhHans from '../locales/recipient/zh-Hans.json' with { type: 'json' };
+import ar from '../locales/public/ar.json' with { type: 'json' };
+import de from '../locales/public/de.json' with { type: 'json' };
+import en from '../locales/public/en.json' with { type: 'json' };
+import es from '../locales/public/es.json' with { type: 'json' };
+import fr from '../locales/public/fr.json' with { type: 'json' };
+import he from '../locales/public/he.json' with { type: 'json' };
+import it from '../locales/public/it.json' with { type: 'json' };
+import ja from '../locales/public/ja.json' with { type: 'json' };
+import ko from '../locales/public/ko.json' with { type: 'json' };
+import nl from '../locales/public/nl.json' with { type: 'json' };
+import pl from '../locales/public/pl.json' with { type: 'json' };
+import pt from '../locales/public/pt.json' with { type: 'json' };
+import sv from '../locales/public/sv.json' with { type: 'json' };
+import tr from '../locales/public/tr.json' with { type: 'json' };
+import uk from '../locales/public/uk.json' with { type: 'json' };
+import zhHans from '../locales/public/zh-Hans.json' with { type: 'json' };
 import { localeIn } from '../../domain/stores/region.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { ConsoleServices, CustomerLanguage } from '../kit/route.ts';
 import { acceptedTags } from '../kit/texts.ts';
 
-type RecipientTexts = typeof en;
+type PublicTexts = typeof en;
 
-const catalogue: Readonly<Record<string, RecipientTexts>> = {
+type RecipientTexts = PublicTexts['recipient'];
+
+export type BuyTexts = PublicTexts['buyer'];
+
+const catalogue: Readonly<Record<string, PublicTexts>> = {
   en,
   ar,
   de,
@@ -42,7 +49,7 @@ const catalogue: Readonly<Record<string, RecipientTexts>> = {
   'zh-Hans': zhHans,
 };
 
-const textsByLanguage: ReadonlyMap<string, RecipientTexts> = new Map(Object.entries(catalogue));
+const textsByLanguage: ReadonlyMap<string, PublicTexts> = new Map(Object.entries(catalogue));
 
 /** The tags of the languages. */
 export const recipientLanguages: readonly string[] = [...textsByLanguage.keys()];
@@ -54,6 +61,16 @@ export type RecipientLanguage = Omit<CustomerLanguage, 'texts'> & {
   /** Texts that emails have as well. */
   readonly shared: CustomerLanguage['texts'];
 };
+
+/** @param tag one of `recipientLanguages`. */
+function textsOf(tag: string): PublicTexts {
+  return textsByLanguage.get(tag) ?? en;
+}
+
+/** @param tag one of `recipientLanguages`. */
+export function buyTextsOf(tag: string): BuyTexts {
+  return textsOf(tag).buyer;
+}
 
 /** The language of a locale; undefined: it has no texts, or the tag is invalid. */
 function tagOf(locale: string): string | undefined {
@@ -72,10 +89,10 @@ export type LanguageChoice = Pick<RecipientLanguage, 'tag' | 'direction'> & { re
 export function languageChoices({
   customerLanguage,
 }: Pick<ConsoleServices, 'customerLanguage'>): readonly LanguageChoice[] {
-  return Array.from(textsByLanguage, ([tag, { name }]) => ({
+  return Array.from(textsByLanguage, ([tag, { recipient }]) => ({
     tag,
     direction: customerLanguage(tag).direction,
-    name,
+    name: recipient.name,
   }));
 }
 
@@ -104,7 +121,7 @@ export function recipientLanguageOf(
   const known = [...acceptedTags(acceptLanguage), emailLocale].find((each) => isWanted(tagOf(each)));
   const { locale, direction, texts: shared } = customerLanguage(known ?? chosen ?? emailLocale);
   const tag = tagOf(locale) ?? 'en';
-  return { tag, locale: localeIn(locale, store), direction, texts: textsByLanguage.get(tag) ?? en, shared };
+  return { tag, locale: localeIn(locale, store), direction, texts: textsOf(tag).recipient, shared };
 }
 
 /** The texts of a page without a store, as `recipientLanguageOf` chooses them. Default: English. */
@@ -114,5 +131,5 @@ export function textsOfVisitor(
 ): { readonly tag: string; readonly texts: RecipientTexts } {
   const accepted = acceptedTags(acceptLanguage).flatMap((each) => tagOf(each) ?? []);
   const tag = chosen ?? accepted[0] ?? 'en';
-  return { tag, texts: textsByLanguage.get(tag) ?? en };
+  return { tag, texts: textsOf(tag).recipient };
 }

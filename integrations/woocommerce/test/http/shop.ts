@@ -27,7 +27,7 @@ export type Row = {
   readonly hold: number;
 };
 
-/** What the shop knows about an order. */
+/** The record that the shop has of an order. */
 export type ShopOrder = {
   readonly id: number;
   readonly number: string;
