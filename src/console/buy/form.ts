@@ -4,7 +4,7 @@ import { parseDesign } from '../../domain/cards/design.ts';
 import { addDays, dayOf, parseDay } from '../../domain/day.ts';
 import { emailLengthMax, parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { formErrors, type FormField } from '../../domain/online-sales/rules.ts';
+import { formErrors, sendAheadDays, type FormField } from '../../domain/online-sales/rules.ts';
 import { formLengths, type OnlineSale, type SaleForm } from '../../domain/online-sales/sale.ts';
 import { parseLine, parseText } from '../../domain/text.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
@@ -100,7 +100,7 @@ export function sendingDays(
   now: number,
 ): { readonly from: string; readonly to: string } {
   const today = dayOf(now, store.timeZone);
-  return { from: addDays(today, 1), to: addDays(today, 365) };
+  return { from: addDays(today, 1), to: addDays(today, sendAheadDays) };
 }
 
 /** The field of the page at which an error of a rule is shown. */

@@ -5,12 +5,9 @@ import { dayOf } from '../../domain/day.ts';
 import { emailLengthMax } from '../../domain/email-address.ts';
 import type { OnlineSale } from '../../domain/online-sales/sale.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import {
-  isChangeable,
-  isUndelivered,
-  refundableOf,
-  withdrawalEndOf,
-} from '../../service/online-sales/order.ts';
+import { refundableOf } from '../../service/online-sales/going-back.ts';
+import { isChangeable, isUndelivered } from '../../service/online-sales/order.ts';
+import { withdrawalEndOf } from '../../service/online-sales/refund.ts';
 import { amountText, dayText } from '../kit/format.ts';
 import { inputField } from '../kit/form.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
@@ -105,7 +102,7 @@ export function withdrawalForm(opened: OpenedOrder, number: string): Markup {
   const { texts, store, language } = place;
   const { locale } = language;
   const { sale, ordered } = order;
-  const amount = refundableOf(order);
+  const amount = refundableOf(sale, ordered && ordered.card);
   const held = ordered !== null && ordered.card.held.minor > 0n;
   const day = dayText(withdrawalEndOf(sale, store), locale, 'long');
   const names =

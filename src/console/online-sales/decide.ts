@@ -1,20 +1,19 @@
 /** Decisions about online sales: whether the card of a paid one is made, and refunds. */
 
 import { Fault } from '../../domain/fault.ts';
-import { unheldOf, type Card } from '../../domain/cards/card.ts';
-import type { Money } from '../../domain/money/money.ts';
+import type { Card } from '../../domain/cards/card.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { parseText } from '../../domain/text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findCard } from '../../service/emails/list.ts';
+import { refundableOf } from '../../service/online-sales/going-back.ts';
 import { findSaleWithRefunds } from '../../service/online-sales/list.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../../service/staff-actions/online-sales.ts';
 import { amountError, withoutAccess } from '../cards/change-form.ts';
 import { inputField } from '../kit/form.ts';
 import { figure } from '../kit/format.ts';
 import { idIn } from '../kit/ids.ts';
-import { keyInput } from '../kit/once.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { panel } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
@@ -42,38 +41,24 @@ export function mayDecide(page: Page): boolean {
   return isPermitted(page.member, 'manageSales');
 }
 
-/**
- * The amount that would be paid back now: the unheld balance of the card, and what a failed refund owes. The refund itself
- * reads it again.
- */
-export function staffRefundOf({ sale, card }: OpenedSale): Money | undefined {
-  const { state, dispute, owed } = sale;
-  if ((state !== 'issued' && state !== 'returned') || dispute === 'open' || dispute === 'lost')
-    return undefined;
-  const left = state === 'issued' && card ? unheldOf(card).minor : 0n;
-  return left + owed.minor > 0n ? { ...owed, minor: left + owed.minor } : undefined;
-}
-
 /** The two decisions about a sale in review. */
 export function decisionForm(page: Page, sale: OnlineSale): Markup | undefined {
   if (!mayDecide(page)) return undefined;
   const { decide } = page.text.onlineSales;
   const path = page.url(pathOfSale(page, sale));
-  return markup`<form class="row" method="post" action="${path}/release">${keyInput(page.ctx)}<button class="button first">${decide.release}</button><a class="button bad" href="${path}/return">${decide.return}</a></form>`;
+  return markup`<form class="row" method="post" action="${path}/release"><button class="button first">${decide.release}</button><a class="button bad" href="${path}/return">${decide.return}</a></form>`;
 }
 
 async function release(page: Page): Promise<ConsoleResponse> {
   const saleId = idIn(page.services, page.request);
   try {
     await page.write(() => releaseReviewed(page.ctx, page.by, saleId));
+    return seeOther(`${salesPath}/${page.param('id')}`);
   } catch (error) {
-    return (error instanceof Fault && withoutAccess(page, error)) || rethrown(error);
+    const response = error instanceof Fault ? withoutAccess(page, error) : undefined;
+    if (!response) throw error;
+    return response;
   }
-  return seeOther(`${salesPath}/${page.param('id')}`);
-}
-
-function rethrown(error: unknown): never {
-  throw error;
 }
 
 /** The page that says the consequences of a refund, or of no card for a paid sale. */
@@ -89,12 +74,12 @@ function confirmPage(
   const { sale, card } = opened;
   const { decide, ...text } = page.text.onlineSales;
   const number = String(page.publicId(sale.id));
-  const amount = kind === 'return' ? sale.amount : staffRefundOf(opened);
-  const isOpen = kind === 'return' ? sale.state === 'review' : amount !== undefined;
+  const amount = refundableOf(sale, card ?? null);
+  const isPossible = amount.minor > 0n && (sale.state === 'review') === (kind === 'return');
   const back = markup`<a class="button" href="${page.url(pathOfSale(page, sale))}">${decide.keep}</a>`;
   const title = kind === 'return' ? decide.returnTitle : decide.refundTitle;
   const heading = markup`<span class="soft"><a href="${page.url(salesPath)}">${text.title}</a> / <a href="${page.url(pathOfSale(page, sale))}">${number}</a> /</span> ${title}`;
-  if (!isOpen || !amount) {
+  if (!isPossible) {
     const body = panel(
       title,
       markup`<p role="status">${decide.impossible}</p><div class="row">${back}</div>`,
@@ -114,8 +99,7 @@ function confirmPage(
   const body = panel(
     title,
     markup`${figure(amount, page.language)}<ol>${steps.map((step) => markup`<li>${step}</li>`)}</ol>
-<form class="stack" method="post" action="${page.url(pathOfSale(page, sale))}/${kind}">${keyInput(page.ctx)}
-${inputField({ name: 'reason', label: decide.reason, value: reason, isOptional: true, hint: decide.reasonHint, error })}
+<form class="stack" method="post" action="${page.url(pathOfSale(page, sale))}/${kind}">${inputField({ name: 'reason', label: decide.reason, value: reason, isOptional: true, hint: decide.reasonHint, error })}
 <div class="row">${back}<button class="button bad">${fillPlain(decide.refund, { amount: page.amount(amount) })}</button></div></form>`,
   );
   return page.show(salesPath, { title, heading, body, status: error === undefined ? 200 : 422 });

@@ -1,6 +1,5 @@
 /** The common parts of the pages of online sales: the state of a sale, and who it is for. */
 
-import { formatMoney } from '../../domain/money/money.ts';
 import type { OnlineSale, SaleState } from '../../domain/online-sales/sale.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { Page } from '../kit/page-context.ts';
@@ -50,7 +49,7 @@ export function stateNote(page: Page, sale: OnlineSale): MarkupPart | undefined 
   if (state === 'review' && reviewUntil !== null) return markup`${notes.until} ${page.time(reviewUntil)}`;
   if (state === 'returned' && sale.returnReason !== null)
     return page.text.onlineSales.returnReasons[sale.returnReason];
-  if (refunded.minor > 0n && formatMoney(refunded) !== formatMoney(amount))
+  if (refunded.minor > 0n && refunded.minor !== amount.minor)
     return fillPlain(notes.refunded, { amount: page.amount(refunded) });
   if (state === 'issued' && sale.sendOn !== null) return markup`${notes.sendOn} ${page.day(sale.sendOn)}`;
   return undefined;

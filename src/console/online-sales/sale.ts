@@ -2,6 +2,7 @@
 
 import { isAwaitingPayment, keyOfSale, type OnlineRefund } from '../../domain/online-sales/sale.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { refundableOf } from '../../service/online-sales/going-back.ts';
 import { listCardEmails } from '../../service/emails/email.ts';
 import { endingOf, pathOfCard } from '../cards/change-form.ts';
 import { emailTag } from '../emails/texts.ts';
@@ -10,14 +11,7 @@ import { get, post, type Page } from '../kit/page-context.ts';
 import { facts, small } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
-import {
-  decisionForm,
-  mayDecide,
-  openedSale,
-  staffRefundOf,
-  saleDecisionRoutes,
-  type OpenedSale,
-} from './decide.ts';
+import { decisionForm, mayDecide, openedSale, saleDecisionRoutes, type OpenedSale } from './decide.ts';
 import { saleListRoutes } from './list.ts';
 import { saleMonthRoutes } from './month.ts';
 import {
@@ -203,13 +197,13 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   const { sale, card } = opened;
   const { actions } = page.text.onlineSales;
   const own = page.url(pathOfSale(page, sale));
-  const refundable = staffRefundOf(opened);
+  const refundable = refundableOf(sale, card ?? null);
   const items: Markup[] = [];
   if (card && sale.delivery === 'email') {
     const path = `${page.url(pathOfCard(page.services, card))}/resend`;
     items.push(actionRow({ path, icon: icons.resend, name: actions.resend, effect: actions.resendHint }));
   }
-  if (refundable) {
+  if (refundable.minor > 0n && sale.state !== 'review') {
     const name = fillPlain(actions.refund, { amount: page.amount(refundable) });
     const path = `${own}/refund`;
     items.push(actionRow({ path, icon: icons.refund, name, effect: actions.refundHint }, 'bad'));

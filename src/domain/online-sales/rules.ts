@@ -79,7 +79,7 @@ function hasLink(text: string): boolean {
 }
 
 /** The days ahead for which a card can be sent. */
-const sendAheadDays = 365;
+export const sendAheadDays = 365;
 
 /** The errors of a form, of which each field was parsed. @param today the present day of the store. */
 export function formErrors(form: SaleForm, page: SalePage, today: string): readonly FormError[] {

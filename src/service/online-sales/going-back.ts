@@ -5,7 +5,12 @@
 
 import { isDisabled, isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import type { DisputeState } from '../../domain/online-sales/payment.ts';
-import type { OnlineRefund, RefundRequester } from '../../domain/online-sales/sale.ts';
+import {
+  isPaid,
+  type OnlineRefund,
+  type OnlineSale,
+  type RefundRequester,
+} from '../../domain/online-sales/sale.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
@@ -225,4 +230,20 @@ export function* takeWhatIsLeft(
   const { card, reversed } = yield* reverseUpTo(ctx, { store, sale, cardId, issueId, actor, wanted: null });
   yield* stopCard(ctx, { store, card, actor });
   return reversed - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
+}
+
+/**
+ * The amount that `takeWhatIsLeft` would return now, for people who decide. The refund computes it after the stop of the card,
+ * when it can be less.
+ */
+export function refundableOf(
+  { state, amount, paid, refunded, owed, loss, dispute }: OnlineSale,
+  card: Card | null,
+): Money {
+  const amountOf = (minor: bigint): Money => ({ minor: largerOf(0n, minor), currency: amount.currency });
+  if (!isPaid(state) || hasTaken(dispute)) return amountOf(0n);
+  if (!card) return amountOf(paid.minor - refunded.minor);
+  const reversed = refunded.minor + owed.minor - loss.minor;
+  const left = lesserOf(unheldOf(card).minor, amount.minor - reversed);
+  return amountOf(reversed + left - refunded.minor);
 }

@@ -1,12 +1,10 @@
 /** The page of an order: what happened to its card, and what its buyer can change. */
 
-import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
-import { dayOf, addDays } from '../../domain/day.ts';
+import { isSuspended, type Card } from '../../domain/cards/card.ts';
 import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import type { EmailDelivery } from '../../domain/emails/email.ts';
 import { sendingInstantOf } from '../../domain/emails/send-on.ts';
 import { Fault } from '../../domain/fault.ts';
-import type { Money } from '../../domain/money/money.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lockCard } from '../../storage/cards/card.ts';
@@ -20,7 +18,6 @@ import { loadCard } from '../money/money.ts';
 import { lockSale, updateSale } from '../../storage/online-sales/sale.ts';
 import { findSaleWithRefunds } from './list.ts';
 import { saleActor } from './issuing.ts';
-import { withdrawalDays } from './refund.ts';
 
 /** The card of an order, with the email that has its code. */
 export type OrderedCard = {
@@ -33,7 +30,7 @@ export type OrderedCard = {
 
 export type OrderFacts = {
   readonly sale: OnlineSale;
-  /** The newest first. */
+  /** The oldest first. */
   readonly refunds: readonly OnlineRefund[];
   /** Null: no card was made. */
   readonly ordered: OrderedCard | null;
@@ -56,23 +53,6 @@ export function* readOrder(ctx: Context, sale: Pick<OnlineSale, 'storeId' | 'id'
   );
   const email = emails.find(({ kind, state }) => kind === 'gift_card' && state !== 'cancelled') ?? null;
   return { ...found, ordered: { card, email, openedAt: viewedAt } };
-}
-
-/** The last day on which a buyer can withdraw. */
-export function withdrawalEndOf(
-  { paidAt, createdAt }: Pick<OnlineSale, 'paidAt' | 'createdAt'>,
-  { timeZone }: Pick<Store, 'timeZone'>,
-): string {
-  return addDays(dayOf(paidAt ?? createdAt, timeZone), withdrawalDays);
-}
-
-/** The amount that a withdrawal pays back now: what the card still has, or all of it before the card was made. */
-export function refundableOf({ sale, ordered }: OrderFacts): Money {
-  const { amount, refunded, disputed } = sale;
-  const left = amount.minor - refunded.minor - disputed.minor;
-  const onCard = ordered ? unheldOf(ordered.card).minor : left;
-  const minor = onCard < left ? onCard : left;
-  return { minor: minor > 0n ? minor : 0n, currency: amount.currency };
 }
 
 /** Whether the card of an order waits to be sent, so that its buyer can change the address and the day. */

@@ -1,6 +1,6 @@
 /** Refunds of online sales: the card stops first, then the provider pays. */
 
-import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { addDays, dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { ProviderOutcome, ProviderRefund } from '../../domain/online-sales/payment.ts';
 import {
@@ -19,11 +19,14 @@ import { hasTaken, insertRequested, takeWhatIsLeft } from './going-back.ts';
 import { isOfOtherCurrency, requireSale, returned, settlePaid, settledBy } from './settle.ts';
 
 /** The days for which a buyer can withdraw from the contract (2011/83/EU, article 9), after that of the payment. */
-export const withdrawalDays = 14;
+const withdrawalDays = 14;
 
-/** The instant (ms) at which the right of withdrawal ends. */
-function withdrawalEnd({ timeZone }: Pick<Store, 'timeZone'>, paidAt: number): number {
-  return startOfDay(addDays(dayOf(paidAt, timeZone), withdrawalDays + 1), timeZone);
+/** The last day on which a buyer can withdraw. */
+export function withdrawalEndOf(
+  { paidAt, createdAt }: Pick<OnlineSale, 'paidAt' | 'createdAt'>,
+  { timeZone }: Pick<Store, 'timeZone'>,
+): string {
+  return addDays(dayOf(paidAt ?? createdAt, timeZone), withdrawalDays);
 }
 
 export type RefundDemand = SaleKey & {
@@ -45,7 +48,7 @@ export function* requestRefund(
   if (!isPaid(locked.state)) throw notRefundable('The sale was not paid.');
   if (hasTaken(locked.dispute)) throw notRefundable('The buyer disputes the payment.');
   const now = ctx.clock.now();
-  if (by === 'buyer' && now >= withdrawalEnd(store, locked.paidAt ?? 0))
+  if (by === 'buyer' && dayOf(now, store.timeZone) > withdrawalEndOf(locked, store))
     throw new Fault('undo-window-closed');
   const sale = locked.state === 'review' ? returned(locked, { reason: 'staff', now }) : locked;
   const refunds = yield* listRefunds(key);
