@@ -17,17 +17,21 @@ import {
   saleToken,
   type BuyPage,
 } from '../../src/service/online-sales/begin.ts';
+import { refundableOf } from '../../src/service/online-sales/going-back.ts';
 import { listDifferences } from '../../src/service/online-sales/compare.ts';
 import { countSales, listSales } from '../../src/service/online-sales/list.ts';
 import { changeDelivery, readOrder } from '../../src/service/online-sales/order.ts';
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
 import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
+import { placeHold } from '../../src/service/money/hold.ts';
 import { requireCard } from '../../src/service/money/money.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
 import { listEmailsBefore } from '../../src/storage/emails/email.ts';
 import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
+import { all, execute, sql } from '../../src/storage/sql/sql.ts';
 import { listStaffActions } from '../../src/storage/staff/action.ts';
 import type { OnlineSales } from '../../src/start/online-sales.ts';
 import { personOf } from '../support/acting.ts';
@@ -188,6 +192,47 @@ export function testOnlineSales(factory: StorageFactory): void {
     await run(async (sales) => await sales.refresh(keyOfSale(sale)));
     await run(async (sales) => await sales.compare());
     assert.deepEqual([(await read(sale)).refunded.minor, await storage.read(() => listDifferences(ctx, store))], [2_500n, []]);
+  });
+
+  test('the page names the amount that a refund then requests, whatever happened to the card', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read, run, provider } = selling;
+    const manager = await personOf(selling, 'manager');
+    const paid = (sale: StoredSale) => provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    const plain = { store, actor: 'test', versions: null, reference: null, note: null, orderId: null };
+    const spend = (cardId: number, minor: number) =>
+      storage.write(() => debit(ctx, { ...plain, cardId, amount: amountIn(store, minor), partial: false }));
+    const hold = (cardId: number, minor: number) =>
+      storage.write(() => placeHold(ctx, { ...plain, cardId, amount: amountIn(store, minor), seconds: 3_600 }));
+    const cases: Readonly<Record<string, readonly [minor: bigint, change: (cardId: number, sale: StoredSale) => Promise<unknown>]>> = {
+      untouched: [2_500n, async () => undefined],
+      spent: [1_500n, async (cardId) => await spend(cardId, 1_000)],
+      held: [1_800n, async (cardId) => await hold(cardId, 700)],
+      // What was added to the card was not paid by this payment.
+      'topped up': [2_500n, async (cardId) =>
+        await storage.write(() => topUp(ctx, { ...plain, cardId, amount: amountIn(store, 900), expiresOn: null, notify: false }))],
+      'refunded in part at the provider': [2_000n, async (_card, sale) => {
+        provider.refundAtProvider(paid(sale), 500n);
+        await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+      }],
+      'owed after a refund that failed': [1_900n, async (cardId, sale) => {
+        await spend(cardId, 600);
+        await storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: null }));
+        provider.failRefund = () => 'at once';
+        await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+        provider.failRefund = () => 'no';
+      }],
+    };
+    for (const [name, [minor, change]] of Object.entries(cases)) {
+      const { cardId, ...sold } = await sell({ buyer: email(`${name.replaceAll(' ', '.')}@example.com`) });
+      await change(cardId ?? 0, { ...sold, cardId });
+      const card = await storage.read(() => requireCard(store.id, cardId ?? 0));
+      assert.equal(refundableOf(await read(sold), card).minor, minor, name);
+      const made = await storage.write(() => refundSale(ctx, manager, { saleId: sold.id, reason: null }));
+      assert.equal(made.amount.minor, minor, name);
+      const after = await storage.read(() => requireCard(store.id, cardId ?? 0));
+      assert.equal(refundableOf(await read(sold), after).minor, 0n, name);
+    }
   });
 
   test('a buyer can withdraw for 14 days, and no longer', async () => {
@@ -401,6 +446,38 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.deepEqual([await isOpen(), (await read(open)).state], [true, 'issued']);
     const card = await storage.read(() => requireCard(store.id, issued.cardId ?? 0));
     assert.deepEqual([card.balance.minor, card.disabledAt !== null], [0n, true]);
+  });
+
+  test('what went back after the comparison is no difference, and what the provider did not move is one', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, run, provider } = selling;
+    const paid = (sale: StoredSale) => provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    const kinds = async () => (await storage.read(() => listDifferences(ctx, store))).map(({ kind }) => kind);
+    const compareTomorrow = async () => {
+      ctx.clock.advance(dayMs + 1);
+      await run(async (sales) => await sales.compare());
+    };
+    const [refunded, disputed] = [await sell(), await sell({ buyer: email('eve@example.com') })];
+    await compareTomorrow();
+    ctx.clock.advance(1);
+    provider.refundAtProvider(paid(refunded), 2_500n);
+    const dispute = { id: 'dp_1', amount: paid(disputed).amount, at: ctx.clock.now() };
+    paid(disputed).dispute = { ...dispute, state: 'open' };
+    for (const sale of [refunded, disputed]) await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    assert.deepEqual(await kinds(), []);
+    await compareTomorrow();
+    assert.deepEqual(await kinds(), []);
+    const remove = (kind: string) =>
+      storage.write(() => execute(sql`delete from payment_movements where store_id = ${store.id} and kind = ${kind}`));
+    await remove('dispute');
+    assert.deepEqual(await kinds(), ['refunds']);
+    await remove('refund');
+    assert.deepEqual(await kinds(), ['refunds', 'refunds']);
+    await compareTomorrow();
+    assert.deepEqual(await kinds(), []);
+    paid(disputed).dispute = { ...dispute, state: 'won' };
+    await run(async (sales) => await sales.refresh(keyOfSale(disputed)));
+    assert.deepEqual(await kinds(), []);
   });
 
   test('a payment that the provider moved for no sale, and a card without a payment, are named', async () => {

@@ -77,6 +77,9 @@ test('a session expires, and a transfer pays after a day', () => {
   const paid = sandboxPaymentAt(waiting, start + 5 * dayMs);
   assert.deepEqual([paid.state, paid.paidAt], ['paid', start + dayMs]);
   assert.deepEqual(sandboxActionsOf(paid), ['warn', 'dispute', 'refund']);
+  const warned = actedInSandbox(paid, { action: 'warn', method: 'card', now: start + 6 * dayMs });
+  assert.deepEqual(sandboxActionsOf(warned), ['dispute', 'refund']);
+  assert.deepEqual(movementsInSandbox(warned, eur), movementsInSandbox(paid, eur));
 });
 
 test('the id of a session names its store, and nothing else is one', () => {

@@ -155,11 +155,11 @@ export function sandboxActionsOf(payment: SandboxPayment): readonly SandboxActio
     return dueAt === null ? ['pay', 'pay-later', 'decline', 'cancel'] : ['arrive', 'fail'];
   if (state !== 'paid') return [];
   const hasRefund = refunds.some((each) => each.state !== 'failed');
-  const isContested = dispute?.state === 'open' || dispute?.state === 'warning';
   return [
     ...(dispute === null ? (['warn'] as const) : []),
     ...(dispute === null || dispute.state === 'warning' ? (['dispute'] as const) : []),
-    ...(isContested ? (['win', 'lose'] as const) : []),
+    // A warning moves no money, so it is neither won nor lost.
+    ...(dispute?.state === 'open' ? (['win', 'lose'] as const) : []),
     ...(leftIn(payment) > 0n && refunds.length < refundsMax ? (['refund'] as const) : []),
     ...(hasRefund ? (['fail-refund'] as const) : []),
   ];

@@ -79,28 +79,23 @@ function* differenceOf(
   if (!isPaid(sale.state)) return paid > 0n ? { kind: 'unpaid', sale } : undefined;
   if (paid !== sale.paid.minor && sale.paid.minor > 0n)
     return { kind: 'amount', sale, atProvider: paid, here: sale.paid.minor };
+  // Most sales agree, and need no further read.
+  if (wentBack === sale.refunded.minor + sale.disputed.minor) return undefined;
   const here = yield* wentBackHere(sale, comparedUntil);
-  return here === undefined || (here.min <= wentBack && wentBack <= here.max)
-    ? undefined
-    : { kind: 'refunds', sale, atProvider: wentBack, here: here.min };
+  if (here === undefined || here === wentBack) return undefined;
+  // The money of a dispute that was won is back later than its end.
+  const isReturning = sale.dispute === 'won' && wentBack > here && wentBack <= sale.paid.minor;
+  return isReturning ? undefined : { kind: 'refunds', sale, atProvider: wentBack, here };
 }
 
-/**
- * The sum that went back according to the sale, in minor units; undefined: some of it is on its way, or newer than the
- * movements. A dispute moves the money at its start and at its end, of which the movements can have one.
- */
-function* wentBackHere(
-  sale: StoredSale,
-  comparedUntil: number,
-): Script<{ readonly min: bigint; readonly max: bigint } | undefined> {
+/** The sum that went back according to the sale, in minor units; undefined: a part is on its way, or newer than the movements. */
+function* wentBackHere(sale: StoredSale, comparedUntil: number): Script<bigint | undefined> {
   const refunds = yield* listRefunds(keyOfSale(sale));
-  const isOpen = refunds.some(({ state }) => state === 'requested' || state === 'pending');
+  if (refunds.some(({ state }) => state === 'requested' || state === 'pending')) return undefined;
   const paid = refunds.filter(({ state }) => state === 'paid');
-  if (isOpen || paid.some(({ settledAt }) => (settledAt ?? comparedUntil) >= comparedUntil)) return undefined;
-  const refunded = paid.reduce((sum, { amount }) => sum + amount.minor, 0n);
-  const isDisputed = sale.dispute !== null && sale.dispute !== 'warning';
-  const max = isDisputed && sale.paid.minor > refunded ? sale.paid.minor : refunded;
-  return { min: refunded, max };
+  const changes = [...paid.map(({ settledAt }) => settledAt), sale.disputedAt];
+  if (changes.some((at) => at !== null && at >= comparedUntil)) return undefined;
+  return paid.reduce((sum, { amount }) => sum + amount.minor, sale.disputed.minor);
 }
 
 /** The differences of a store, by kind, the newest first. */
