@@ -63,8 +63,8 @@ export class DueWork {
     const { onlineSales } = this.#options;
     if (onlineSales)
       tasks.push(
-        [onlineSales.run, limits.onlineSalesPeriodMs],
-        [onlineSales.compare, limits.paymentComparisonPeriodMs],
+        [() => onlineSales.run(), limits.onlineSalesPeriodMs],
+        [() => onlineSales.compare(), limits.paymentComparisonPeriodMs],
       );
     return tasks.map(([task, periodMs]) => ({ task: () => this.#unlessPaused(task), periodMs }));
   }

@@ -33,7 +33,7 @@ import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
 import { accountantEmails } from './accountants.ts';
 import { onlineSales } from './online-sales.ts';
-import { saleNotices, withNotices } from './sale-notices.ts';
+import { saleNotices } from './sale-notices.ts';
 import { openPaymentProviders } from '../delivery/payments/payments.ts';
 import { pagesUrlOf, sendNotice, setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
@@ -195,10 +195,14 @@ function partsOf(base: Base) {
     onlineSales:
       pagesUrl === null
         ? null
-        : withNotices(
-            onlineSales({ database, providers: payments, pagesUrl, isPublic: !isForThisMachine, logger }),
-            saleNotices({ database, email, pagesUrl }),
-          ),
+        : onlineSales({
+            database,
+            providers: payments,
+            pagesUrl,
+            isPublic: !isForThisMachine,
+            logger,
+            notify: saleNotices({ database, email, pagesUrl }),
+          }),
     shared: {
       email,
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),

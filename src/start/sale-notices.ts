@@ -22,7 +22,6 @@ import { mayClaim } from '../storage/sandbox.ts';
 import { findStore } from '../storage/stores/store.ts';
 import type { Database } from './database.ts';
 import { deliverNotice, type EmailSetup } from './email.ts';
-import type { OnlineSales } from './online-sales.ts';
 
 type Parts = {
   readonly database: Pick<Database, 'ctx' | 'storage'>;
@@ -35,18 +34,6 @@ type Parts = {
 const claimMs = 5 * 60_000;
 const claimedMax = 10;
 const storesMax = 20;
-
-/** Sends the emails after each run, which is what makes most of them due. */
-export function withNotices(sales: OnlineSales, notify: () => Promise<number>): OnlineSales {
-  return {
-    ...sales,
-    async run() {
-      const read = await sales.run();
-      await notify();
-      return read;
-    },
-  };
-}
 
 /** @returns sends what is due, and returns the number of sales whose emails were accepted. */
 export function saleNotices({ database, email: setup, pagesUrl }: Parts): () => Promise<number> {

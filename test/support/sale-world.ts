@@ -117,6 +117,7 @@ export function processOf({ ctx, storage }: Shop, provider: LossyProvider, fate:
           if (!alive.state.isDead) fate.errors.push(details);
         },
       },
+      notify: () => Promise.resolve(),
     });
     return { ...alive, sales };
   };
