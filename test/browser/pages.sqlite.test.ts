@@ -142,8 +142,12 @@ async function check(visitor: Visitor, language: PageLanguage, chosen: readonly 
   assert.deepEqual(faults, []);
 }
 
-/** Pages in the language of their email, whatever that of the browser is. */
-const inOwnLanguage = new Set(['/accountant/:token']);
+/** Pages in the language of their email or order, whatever that of the browser is. */
+const inOwnLanguage = new Set([
+  '/accountant/:token',
+  '/buy/:domain/order/:token',
+  '/buy/:domain/order/:token/withdraw',
+]);
 
 const visitors = [...new Set(pages.flatMap((page) => page.visitors))];
 for (const visitor of visitors) {

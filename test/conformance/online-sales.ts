@@ -183,7 +183,7 @@ export function testOnlineSales(factory: StorageFactory): void {
         select kind, debit_account as debit, credit_account as credit from transfers
         where store_id = ${store.id} and card_id = ${card.id} order by sequence`),
     );
-    assert.deepEqual(entries.map(({ kind, debit, credit }) => [kind, debit, credit]), [
+    assert.deepEqual(entries.map((entry) => [entry.kind, entry.debit, entry.credit]), [
       ['issue', 'online_sales', 'card'],
       ['reversal', 'card', 'online_sales'],
     ]);
@@ -208,7 +208,7 @@ export function testOnlineSales(factory: StorageFactory): void {
       untouched: [2_500n, async () => undefined],
       spent: [1_500n, async (cardId) => await spend(cardId, 1_000)],
       held: [1_800n, async (cardId) => await hold(cardId, 700)],
-      // What was added to the card was not paid by this payment.
+      // This payment did not pay for an amount that was added later.
       'topped up': [2_500n, async (cardId) =>
         await storage.write(() => topUp(ctx, { ...plain, cardId, amount: amountIn(store, 900), expiresOn: null, notify: false }))],
       'refunded in part at the provider': [2_000n, async (_card, sale) => {
@@ -448,7 +448,7 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.deepEqual([card.balance.minor, card.disabledAt !== null], [0n, true]);
   });
 
-  test('what went back after the comparison is no difference, and what the provider did not move is one', async () => {
+  test('a refund after the comparison is not a difference, and a refund that the provider did not make is one', async () => {
     await using selling = await openSelling(factory);
     const { storage, ctx, store, sell, run, provider } = selling;
     const paid = (sale: StoredSale) => provider.payments.get(sale.sessionId ?? '') ?? assert.fail();

@@ -63,7 +63,7 @@ describe('the pages of online sales', () => {
     for (const search of ['eve@example.com', '1234567', 'Grace', 'x'.repeat(1_000)])
       assert.match(shown(await manager.get(`/sales?search=${search}`)), /No sale is in this list/, search);
     const page = await manager.get(path);
-    assert.match(shown(page), /€ 50\.00 .*Card made .*Paid .*Ordered .*Spent €0\.00 of €50\.00/);
+    assert.match(shown(page), /€ 50\.00 .*Card made .*Paid .*Ordered .*Left on the card €50\.00/);
     assert.match(page.text, /grace@example\.com/);
     const [, code = ''] = /href="\/cards\/\d+">•••• (\w{4})</.exec(page.text) ?? assert.fail(page.text);
 
@@ -72,7 +72,10 @@ describe('the pages of online sales', () => {
     const refunded = await submitForm(manager, `${path}/refund`, { fields: { reason: 'bought twice' } });
     assert.equal(refunded.status, 303, refunded.text);
     const after = await manager.get(path);
-    assert.match(shown(after), /Refunded by staff · bought twice −€50\.00/);
+    assert.match(
+      shown(after),
+      /Refunded by staff · bought twice −€50\.00 .*Left on the card €0\.00 Refunded €50\.00/,
+    );
     assert.doesNotMatch(after.text, /\/refund"/);
     const again = await manager.post(`${path}/refund`, { reason: '' });
     assert.match(shown(again), /Nothing of this sale can be refunded now/);

@@ -181,7 +181,10 @@ export function openBuying({ url, token, random, cardOf }: Parts): Buying {
     (order) => Promise.all([spend(order), withdraw(order)]),
     (order) => act(order, 'dispute'),
     (order) => act(order, 'warn').then(() => withdraw(order)),
-    (order) => act(order, 'warn').then(() => act(order, 'dispute')).then(() => act(order, 'win')),
+    (order) =>
+      act(order, 'warn')
+        .then(() => act(order, 'dispute'))
+        .then(() => act(order, 'win')),
     (order) => act(order, 'dispute').then(() => act(order, 'win')),
     (order) => Promise.all([spend(order), act(order, 'dispute')]).then(() => act(order, 'lose')),
   ];

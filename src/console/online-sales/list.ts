@@ -20,6 +20,7 @@ import { get, type Page } from '../kit/page-context.ts';
 import { facts, small, table, tag } from '../kit/parts.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { saleSettingsPath } from '../settings/online-sales/change.ts';
 import { decisionForm } from './decide.ts';
 import { monthPath, monthTable } from './month.ts';
 import {
@@ -104,7 +105,7 @@ ${salesOf(page, query, shown)}
 function notSetUp(page: Page): ConsoleResponse {
   const { title, none } = page.text.onlineSales;
   const setUp = isPermitted(page.member, 'changeSettings')
-    ? page.link('/settings/online-sales', none.setUp, 'first')
+    ? page.link(saleSettingsPath, none.setUp, 'first')
     : undefined;
   const body = markup`<section class="panel empty" role="status"><h2>${none.title}</h2><p><span class="soft">${none.text}</span></p>${setUp}</section>`;
   return page.show(salesPath, { title, body });
@@ -120,7 +121,7 @@ function stateOfPage(page: Page, { page: { isOpen }, obstacles }: SaleSettings):
   const { closed, settings } = page.text.onlineSales;
   if (isOpen && obstacles.length === 0) return undefined;
   const link = isPermitted(page.member, 'changeSettings')
-    ? markup` <a href="${page.url('/settings/online-sales')}">${settings}</a>`
+    ? markup` <a href="${page.url(saleSettingsPath)}">${settings}</a>`
     : undefined;
   return markup`<p class="notice"><span>${closed}${link}</span></p>`;
 }

@@ -87,13 +87,15 @@ function differenceLine(page: Page, difference: Difference): Markup {
 
 /** Differences of the last 90 days, and until when the movements of each provider were compared. */
 async function comparisonPanel(page: Page): Promise<Markup | undefined> {
-  const { differences: text, providers } = page.text.onlineSales;
+  const { differences: text } = page.text.onlineSales;
   const reads = longReads(page.services);
   const settings = await reads.read(() => findSaleSettings(page.ctx, page.store));
-  const compared = settings.providers.flatMap(({ kind, comparedUntil }) =>
+  const compared = settings.providers.flatMap(({ kind, isTest, comparedUntil }) =>
     comparedUntil === null
       ? []
-      : [markup`<li>${providers[kind]}: ${text.comparedUntil} ${page.time(comparedUntil)}</li>`],
+      : [
+          markup`<li>${providerName(page, { provider: kind, isTest })}: ${text.comparedUntil} ${page.time(comparedUntil)}</li>`,
+        ],
   );
   if (compared.length === 0) return undefined;
   const found = await reads.read(() => listDifferences(page.ctx, page.store));

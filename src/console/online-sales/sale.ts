@@ -153,10 +153,6 @@ function factsPanel(page: Page, { sale, card }: OpenedSale): Markup {
   const { columns, facts: names, erased } = page.text.onlineSales;
   const { choices } = page.text.fields;
   const message = sale.message ?? (sale.erasedAt === null ? undefined : erased);
-  const spent = card && {
-    minor: card.initialValue.minor - card.balance.minor,
-    currency: card.balance.currency,
-  };
   const rows: Record<string, MarkupPart> = {
     [columns.buyer]: personOf(page, sale.buyerName, sale.buyerAddress),
     [columns.recipient]: recipientOf(page, sale),
@@ -164,12 +160,7 @@ function factsPanel(page: Page, { sale, card }: OpenedSale): Markup {
       [names.message]: markup`<span class="lines"><bdi>${message}</bdi></span>`,
     }),
     [names.design]: choices[sale.design],
-    ...(spent && {
-      [names.spent]: fillPlain(names.spentOf, {
-        spent: page.amount(spent),
-        amount: page.amount(sale.amount),
-      }),
-    }),
+    ...(card && { [names.left]: page.amount(card.balance) }),
     ...(sale.refunded.minor > 0n && { [names.refunded]: page.amount(sale.refunded) }),
     ...(sale.loss.minor > 0n && { [names.loss]: page.amount(sale.loss) }),
     ...(sale.paymentId !== null && {
@@ -197,6 +188,8 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
   const { sale, card } = opened;
   const { actions } = page.text.onlineSales;
   const own = page.url(pathOfSale(page, sale));
+  if (isAwaitingPayment(sale.state))
+    return markup`<form class="panel stack" method="post" action="${own}/read"><p class="soft">${actions.readHint}</p><button class="button">${actions.read}</button></form>`;
   const refundable = refundableOf(sale, card ?? null);
   const items: Markup[] = [];
   if (card && sale.delivery === 'email') {
@@ -208,10 +201,6 @@ function actionsPanel(page: Page, opened: OpenedSale): Markup | undefined {
     const path = `${own}/refund`;
     items.push(actionRow({ path, icon: icons.refund, name, effect: actions.refundHint }, 'bad'));
   }
-  const read = isAwaitingPayment(sale.state)
-    ? markup`<form class="panel stack" method="post" action="${own}/read"><p class="soft">${actions.readHint}</p><button class="button">${actions.read}</button></form>`
-    : undefined;
-  if (read) return read;
   if (items.length === 0) return undefined;
   return markup`<section class="panel flush" aria-label="${actions.title}"><ul class="rows">
 ${items}</ul></section>`;
