@@ -6,6 +6,7 @@ import { parse } from 'csv-parse/sync';
 import en from '../../src/console/locales/en.json' with { type: 'json' };
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { roles, type Role } from '../../src/domain/staff/staff.ts';
+import { closingDelayMs } from '../../src/service/books/closing.ts';
 import { journalFormats } from '../../src/service/books/journal-file.ts';
 import { readTableFile } from '../../src/service/batches/table-file.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
@@ -123,7 +124,8 @@ async function tradeAtRandom(shop: Shop, seed: number): Promise<void> {
 }
 
 async function untilClosed(): Promise<void> {
-  const yesterday = addDays(today(), -1);
+  // A day is closed ten minutes after its end, and the clock stands still.
+  const yesterday = addDays(dayOf(service.clock.now() - closingDelayMs, zone), -1);
   await until(async () => {
     const [row] = await service.query(`select max(day) as day from store_closings where part = 'closed'`);
     return row?.['day'] === yesterday;
