@@ -42,7 +42,7 @@ const files = globSync([
   'docs/**/*.md',
   '{examples,deploy,packaging}/**/*.{md,ts,sh}',
   'packages/client/{*.md,src/*.ts}',
-  'integrations/*/{*.md,{src,test}/*.ts}',
+  'integrations/*/{*.md,{src,test}/**/*.ts,{includes,test}/**/*.php,assets/*.js}',
   'src/console/locales/{,public/}en.json',
   'src/delivery/email/locales/en.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',

@@ -80,8 +80,8 @@ final class Account
             } else {
                 self::remember(CardLookup::byCode(is_string($sent['code'] ?? null) ? $sent['code'] : '')['id']);
             }
-        } catch (Refused $refused) {
-            wc_add_notice($refused->getMessage(), 'error');
+        } catch (Rejected $rejected) {
+            wc_add_notice($rejected->getMessage(), 'error');
         }
         wp_safe_redirect(wc_get_account_endpoint_url(self::ENDPOINT));
         exit;

@@ -52,8 +52,8 @@ final class Balance
         }
         try {
             $card = CardLookup::byCode($code);
-        } catch (Refused $refused) {
-            return esc_html($refused->getMessage());
+        } catch (Rejected $rejected) {
+            return esc_html($rejected->getMessage());
         }
         if ($card['state'] !== 'active') {
             return esc_html(CardLookup::stateText($card['state']));

@@ -84,8 +84,8 @@ final class Blocks
             } else {
                 SessionCards::add(is_string($data['code'] ?? null) ? $data['code'] : '');
             }
-        } catch (Refused $refused) {
-            throw new RouteException('largesse_gift_card', esc_html($refused->getMessage()), 400);
+        } catch (Rejected $rejected) {
+            throw new RouteException('largesse_gift_card', esc_html($rejected->getMessage()), 400);
         }
     }
 }

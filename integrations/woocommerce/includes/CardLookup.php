@@ -14,30 +14,30 @@ final class CardLookup
 
     /**
      * @return array<string, mixed> the card of the response
-     * @throws Refused with a text for the visitor
+     * @throws Rejected with a text for the visitor
      */
     public static function byCode(string $typed): array
     {
         $code = strlen($typed) <= 100 ? (string) preg_replace('/[\s-]+/', '', $typed) : '';
         if (preg_match('/^[0-9A-Za-z]{8,20}$/', $code) !== 1) {
-            throw new Refused(__('This is not the code of a gift card.', 'largesse-gift-cards'));
+            throw new Rejected(__('This is not the code of a gift card.', 'largesse-gift-cards'));
         }
         $key = 'largesse_unknown_' . hash('sha256', self::visitor() . wp_salt());
         $unknown = (int) get_transient($key);
         if ($unknown >= self::UNKNOWN_MAX) {
-            throw new Refused(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
+            throw new Rejected(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
         }
         try {
             return Client::forCustomer()->send('POST', '/gift_card/lookup', ['code' => $code])['gift_card'];
         } catch (ServiceError $error) {
             if ($error->status === 404) {
                 set_transient($key, $unknown + 1, self::UNKNOWN_SECONDS);
-                throw new Refused(__('There is no gift card with this code.', 'largesse-gift-cards'));
+                throw new Rejected(__('There is no gift card with this code.', 'largesse-gift-cards'));
             }
             Log::error('A gift card was not looked up: ' . $error->getMessage());
-            throw new Refused(self::unavailable());
+            throw new Rejected(self::unavailable());
         } catch (Unreachable) {
-            throw new Refused(self::unavailable());
+            throw new Rejected(self::unavailable());
         }
     }
 

@@ -9,7 +9,7 @@ use Automattic\WooCommerce\StoreApi\Exceptions\RouteException;
 defined('ABSPATH') || exit;
 
 /**
- * What a customer chooses for a gift card: the form on the page of the product, the line in the cart and in the order.
+ * The choices of a customer for a gift card: the form on the page of the product, the line in the cart and in the order.
  *
  * @phpstan-type Gift array{amount: string, recipient_name: string, recipient_email: string, sender_name: string, message: string, send_on: string, design: string}
  */
@@ -79,7 +79,7 @@ final class CartGift
 
     /**
      * @return Gift
-     * @throws Refused
+     * @throws Rejected
      */
     private static function read(GiftCardProduct $product): array
     {
@@ -90,15 +90,15 @@ final class CartGift
         $typed = $typed === 'own' ? $line('largesse_own_amount', 20) : $typed;
         $units = Money::unitsOfShop((float) wc_format_decimal($typed), $decimals);
         if ($units <= 0 || !$product->sells($units)) {
-            throw new Refused(__('Choose an amount for the gift card.', 'largesse-gift-cards'));
+            throw new Rejected(__('Choose an amount for the gift card.', 'largesse-gift-cards'));
         }
         $email = $line('largesse_recipient_email', 254);
         if ($email !== '' && !is_email($email)) {
-            throw new Refused(__('The email of the recipient is not valid.', 'largesse-gift-cards'));
+            throw new Rejected(__('The email of the recipient is not valid.', 'largesse-gift-cards'));
         }
         $day = $line('largesse_send_on', 10);
         if ($day !== '' && (preg_match('/^\d{4}-\d{2}-\d{2}$/', $day) !== 1 || $day < wp_date('Y-m-d') || $day > wp_date('Y-m-d', time() + 364 * DAY_IN_SECONDS))) {
-            throw new Refused(__('The day of delivery must be within a year.', 'largesse-gift-cards'));
+            throw new Rejected(__('The day of delivery must be within a year.', 'largesse-gift-cards'));
         }
         $message = is_string($sent['largesse_message'] ?? null) ? $sent['largesse_message'] : '';
         $message = mb_substr(trim((string) preg_replace('/[^\P{C}\n\t]/u', '', str_replace("\r\n", "\n", $message))), 0, 1000);
@@ -123,8 +123,8 @@ final class CartGift
         try {
             self::read($product);
             return $passed;
-        } catch (Refused $refused) {
-            wc_add_notice($refused->getMessage(), 'error');
+        } catch (Rejected $rejected) {
+            wc_add_notice($rejected->getMessage(), 'error');
             return false;
         }
     }

@@ -45,8 +45,8 @@ final class Checkout
                 $due = Totals::payableUnits($order, $gross);
                 return [$gross, Allocation::of($due, $session, OrderCards::decimals())];
             });
-        } catch (Refused $refused) {
-            throw new RouteException('largesse_gift_card', esc_html($refused->getMessage()), 409);
+        } catch (Rejected $rejected) {
+            throw new RouteException('largesse_gift_card', esc_html($rejected->getMessage()), 409);
         }
         $order->save();
     }
@@ -55,7 +55,7 @@ final class Checkout
      * Stores what each card will pay. Another request for the same order can hold it at this moment.
      *
      * @param callable(OrderCards): array{int, list<array{card: int, last: string, units: int}>} $shares the amount before cards, and the shares
-     * @throws Refused if another request works on the order for too long
+     * @throws Rejected if another request works on the order for too long
      */
     private static function plan(\WC_Order $order, callable $shares): void
     {
@@ -72,7 +72,7 @@ final class Checkout
         try {
             OrderLock::with($order->get_id(), $plan);
         } catch (Unreachable) {
-            throw new Refused(CardLookup::unavailable());
+            throw new Rejected(CardLookup::unavailable());
         }
     }
 
@@ -81,12 +81,12 @@ final class Checkout
     {
         try {
             self::hold($orderId);
-        } catch (Refused $refused) {
+        } catch (Rejected $rejected) {
             WC()->session?->set('refresh_totals', true);
             // The next try uses this order again, if the cart is still the same.
             WC()->session?->set('order_awaiting_payment', $orderId);
             WC()->cart->calculate_totals();
-            throw $refused;
+            throw $rejected;
         }
         if ($order instanceof \WC_Order) {
             self::nameMethod($order);
@@ -98,12 +98,12 @@ final class Checkout
     {
         try {
             self::hold($order->get_id());
-        } catch (Refused $refused) {
+        } catch (Rejected $rejected) {
             if (WC()->cart !== null) {
                 WC()->cart->calculate_totals();
             }
             // With this status the response has the cart, so the page shows the new total.
-            throw new RouteException('largesse_gift_card', esc_html($refused->getMessage()), 409);
+            throw new RouteException('largesse_gift_card', esc_html($rejected->getMessage()), 409);
         }
         self::nameMethod($order);
     }
@@ -112,13 +112,13 @@ final class Checkout
     {
         try {
             self::hold($order->get_id());
-        } catch (Refused $refused) {
+        } catch (Rejected $rejected) {
             // WooCommerce does not ask the gateway after an error.
-            wc_add_notice($refused->getMessage(), 'error');
+            wc_add_notice($rejected->getMessage(), 'error');
         }
     }
 
-    /** @throws Refused */
+    /** @throws Rejected */
     private static function hold(int $orderId): void
     {
         $client = Client::forCustomer();

@@ -78,8 +78,8 @@ final class CodeField
             }
             WC()->cart->calculate_totals();
             wp_send_json_success();
-        } catch (Refused $refused) {
-            wp_send_json_error(['message' => $refused->getMessage()], 422);
+        } catch (Rejected $rejected) {
+            wp_send_json_error(['message' => $rejected->getMessage()], 422);
         }
     }
 }

@@ -167,7 +167,7 @@ final class Comparison
         return array_map(static fn(string $text): array => ['order' => $order->get_id(), 'text' => $text], $texts);
     }
 
-    /** What the order costs before its cards, in the way of WooCommerce. */
+    /** The price of the order before its cards, in the way of WooCommerce. */
     public static function goodsOf(\WC_Order $order): int
     {
         $decimals = OrderCards::decimals();
@@ -208,7 +208,7 @@ final class Comparison
         $decimals = OrderCards::decimals();
         $taken = $cards->refundableUnits();
         foreach ($cards->refunds as $refund) {
-            // What is not given back yet is still taken.
+            // A pending refund is still taken.
             $taken += $refund['state'] === 'pending' ? Money::unitsOf($refund['amount'], $decimals) : 0;
         }
         $query = '/transactions?limit=250&order_reference=' . rawurlencode(mb_substr((string) $order->get_order_number(), 0, 255));

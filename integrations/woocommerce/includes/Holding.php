@@ -12,7 +12,7 @@ final class Holding
     /** A customer can be this long at a gateway. A waiting order is extended. */
     private const CHECKOUT_SECONDS = 2 * HOUR_IN_SECONDS;
 
-    /** @throws Refused with a text for the customer; the order then has no cards, and its whole total */
+    /** @throws Rejected with a text for the customer; the order then has no cards, and its whole total */
     public static function hold(int $orderId, Client $client): void
     {
         try {
@@ -70,7 +70,7 @@ final class Holding
     /**
      * Takes the cards off the order, so that the customer can pay in another way.
      *
-     * @throws Refused
+     * @throws Rejected
      */
     private static function giveUp(int $orderId, ?ServiceError $error): never
     {
@@ -93,7 +93,7 @@ final class Holding
             // Its holds are voided by a task, so that the customer does not wait again.
             Settlement::later($orderId, 5);
         }
-        throw new Refused($text);
+        throw new Rejected($text);
     }
 
     /** Corrects the session by what the service said, and returns the text for the customer. */

@@ -161,18 +161,18 @@ final class OrderBox
                 'refund' => Refunding::refund($orderId, self::requestOf($sent)),
                 'retry' => self::retry($orderId),
                 'remove' => self::remove($orderId, absint($sent['card'] ?? 0)),
-                default => throw new Refused('?'),
+                default => throw new Rejected('?'),
             };
             wp_send_json_success();
-        } catch (Refused $refused) {
-            wp_send_json_error(['message' => $refused->getMessage()], 422);
+        } catch (Rejected $rejected) {
+            wp_send_json_error(['message' => $rejected->getMessage()], 422);
         }
     }
 
     /**
      * @param array<string, mixed> $sent
      * @return array{cards: array<int, int>, other: int, items: array<int, float>, gateway: bool, restock: bool, reason: string}
-     * @throws Refused
+     * @throws Rejected
      */
     private static function requestOf(array $sent): array
     {
@@ -181,7 +181,7 @@ final class OrderBox
             $text = $text === '' ? '0' : $text;
             $decimals = OrderCards::decimals();
             if (preg_match('/^\d{1,12}(\.\d+)?$/', $text) !== 1 || strlen(rtrim(explode('.', $text)[1] ?? '', '0')) > $decimals) {
-                throw new Refused(__('An amount cannot be read.', 'largesse-gift-cards'));
+                throw new Rejected(__('An amount cannot be read.', 'largesse-gift-cards'));
             }
             return Money::unitsOfShop($text, $decimals);
         };
@@ -204,7 +204,7 @@ final class OrderBox
         }
     }
 
-    /** Takes a card off an order that it has not paid. The rest of the order becomes due. @throws Refused */
+    /** Takes a card off an order that it has not paid. The rest of the order becomes due. @throws Rejected */
     private static function remove(int $orderId, int $card): void
     {
         try {
@@ -231,7 +231,7 @@ final class OrderBox
                 $order->save();
             });
         } catch (Unreachable $error) {
-            throw new Refused($error->getMessage());
+            throw new Rejected($error->getMessage());
         }
         Settlement::follow($orderId, Client::forStaff());
     }

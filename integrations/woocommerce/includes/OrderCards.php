@@ -59,7 +59,7 @@ final class OrderCards
     {
         $cards = self::of($order);
         $stored = $order->get_id() > 0 ? self::stored($order->get_id()) : null;
-        // What is only planned can be newer in the object.
+        // A plan can be newer in the object.
         $isDecided = $stored !== null && array_filter($stored->rows, static fn(array $row): bool => $row['state'] !== 'planned') !== [];
         if ($isDecided) {
             [$cards->rows, $cards->refunds, $cards->dropped, $cards->attempt] = [$stored->rows, $stored->refunds, $stored->dropped, $stored->attempt];
@@ -113,14 +113,14 @@ final class OrderCards
         return array_values(array_filter($this->rows, static fn(array $row): bool => (float) $row['amount'] > 0));
     }
 
-    /** What the cards pay of the order. */
+    /** The amount that the cards pay of the order. */
     public function units(): int
     {
         $decimals = self::decimals();
         return array_sum(array_map(static fn(array $row): int => Money::unitsOf($row['amount'], $decimals), $this->rows));
     }
 
-    /** What was taken from the cards and not given back, with the refunds in progress. */
+    /** The amount that was taken from the cards and not given back; refunds in progress count as given back. */
     public function refundableUnits(?int $card = null): int
     {
         $units = 0;
@@ -137,7 +137,7 @@ final class OrderCards
         return $units;
     }
 
-    /** What was given back to the cards, with the refunds in progress. */
+    /** The amount that was given back to the cards, with the refunds in progress. */
     public function refundedUnits(): int
     {
         $units = 0;

@@ -7,7 +7,7 @@ namespace Largesse\WooCommerce;
 defined('ABSPATH') || exit;
 
 /**
- * Refunds an order to its cards, to its other method, or to both. WooCommerce refuses to refund more than the total of an
+ * Refunds an order to its cards, to its other method, or to both. WooCommerce rejects to refund more than the total of an
  * order, which is what its cards did not pay. A refund of WooCommerce has the goods and the money; the cards
  * are in a field of that refund.
  *
@@ -28,14 +28,14 @@ final class Refunding
 
     /**
      * @param Request $request amounts in units of the shop
-     * @throws Refused with a text for staff
+     * @throws Rejected with a text for staff
      */
     public static function refund(int $orderId, array $request): void
     {
         try {
             OrderLock::with($orderId, static fn() => self::refundLocked($orderId, $request));
         } catch (Unreachable $error) {
-            throw new Refused($error->getMessage());
+            throw new Rejected($error->getMessage());
         }
         Settlement::follow($orderId, Client::forStaff());
     }
@@ -45,7 +45,7 @@ final class Refunding
     {
         $cards = OrderCards::stored($orderId);
         if ($cards === null) {
-            throw new Refused(__('There is no such order.', 'largesse-gift-cards'));
+            throw new Rejected(__('There is no such order.', 'largesse-gift-cards'));
         }
         $lines = self::linesOf($cards->order, $request['items']);
         self::assertAmounts($cards, $request, $lines);
@@ -65,7 +65,7 @@ final class Refunding
             self::$current = null;
         }
         if (is_wp_error($refund)) {
-            throw new Refused($refund->get_error_message());
+            throw new Rejected($refund->get_error_message());
         }
         self::add($orderId, $amounts, $refund->get_id());
     }
@@ -135,29 +135,29 @@ final class Refunding
     /**
      * @param Request $request
      * @param array<int, array{line: array<string, mixed>, units: int}> $lines
-     * @throws Refused
+     * @throws Rejected
      */
     private static function assertAmounts(OrderCards $cards, array $request, array $lines): void
     {
         $decimals = OrderCards::decimals();
         $total = $request['other'];
         if ($request['other'] < 0 || $request['other'] > Money::unitsOfShop($cards->order->get_remaining_refund_amount(), $decimals)) {
-            throw new Refused(__('More than was paid cannot be refunded to the other payment method.', 'largesse-gift-cards'));
+            throw new Rejected(__('More than was paid cannot be refunded to the other payment method.', 'largesse-gift-cards'));
         }
         foreach ($request['cards'] as $card => $units) {
             $total += $units;
             if ($units < 0 || $units > $cards->refundableUnits($card)) {
-                throw new Refused(__('More than a gift card paid cannot be given back to it.', 'largesse-gift-cards'));
+                throw new Rejected(__('More than a gift card paid cannot be given back to it.', 'largesse-gift-cards'));
             }
         }
         if ($total === 0) {
-            throw new Refused(__('Enter an amount to refund.', 'largesse-gift-cards'));
+            throw new Rejected(__('Enter an amount to refund.', 'largesse-gift-cards'));
         }
         $items = array_sum(array_column($lines, 'units'));
         if ($lines !== [] && $items !== $total) {
             /* translators: 1: an amount, 2: an amount */
             $text = __('The items cost %1$s, but %2$s are refunded. Enter amounts with this sum, or no items.', 'largesse-gift-cards');
-            throw new Refused(sprintf(
+            throw new Rejected(sprintf(
                 $text,
                 Capturing::priceOf(Money::decimalOf($items, $decimals), $cards->order),
                 Capturing::priceOf(Money::decimalOf($total, $decimals), $cards->order),
@@ -170,7 +170,7 @@ final class Refunding
      *
      * @param array<int, float> $quantities by item; 1 for shipping and fees
      * @return array<int, array{line: array<string, mixed>, units: int}>
-     * @throws Refused
+     * @throws Rejected
      */
     private static function linesOf(\WC_Order $order, array $quantities): array
     {
@@ -185,7 +185,7 @@ final class Refunding
             $all = $isProduct ? (float) $item->get_quantity() : 1.0;
             $left = $isProduct ? $all + $order->get_qty_refunded_for_item($id) : ($order->get_total_refunded_for_item($id, $item->get_type()) > 0 ? 0.0 : 1.0);
             if ($quantity > $left || $all <= 0) {
-                throw new Refused(__('More items than were ordered cannot be refunded.', 'largesse-gift-cards'));
+                throw new Rejected(__('More items than were ordered cannot be refunded.', 'largesse-gift-cards'));
             }
             $share = $quantity / $all;
             $taxes = [];

@@ -56,26 +56,26 @@ final class SessionCards
     /**
      * Adds the card with the code to the cart.
      *
-     * @throws Refused
+     * @throws Rejected
      */
     public static function add(string $typed): void
     {
         $cards = self::all();
         if (count($cards) >= self::CARDS_MAX) {
-            throw new Refused(__('No more gift cards can be added to this order.', 'largesse-gift-cards'));
+            throw new Rejected(__('No more gift cards can be added to this order.', 'largesse-gift-cards'));
         }
         $card = CardLookup::byCode($typed);
         if ($card['currency'] !== get_woocommerce_currency()) {
             /* translators: 1: a currency, 2: a currency */
             $text = __('This gift card is in %1$s, and this shop is in %2$s.', 'largesse-gift-cards');
-            throw new Refused(sprintf($text, $card['currency'], get_woocommerce_currency()));
+            throw new Rejected(sprintf($text, $card['currency'], get_woocommerce_currency()));
         }
         if ($card['state'] !== 'active') {
-            throw new Refused(CardLookup::stateText($card['state']));
+            throw new Rejected(CardLookup::stateText($card['state']));
         }
         $available = self::withOwnHold($card['id'], $card['available']);
         if (Money::unitsOf($available, OrderCards::decimals()) <= 0) {
-            throw new Refused(__('This gift card is empty.', 'largesse-gift-cards'));
+            throw new Rejected(__('This gift card is empty.', 'largesse-gift-cards'));
         }
         $added = ['card' => $card['id'], 'last' => $card['last_characters'], 'available' => $available];
         $others = array_filter($cards, static fn(array $known): bool => $known['card'] !== $card['id']);

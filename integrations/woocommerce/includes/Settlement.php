@@ -176,7 +176,7 @@ final class Settlement
     {
         $row = $cards->rows[$index];
         if ($row['state'] !== 'held') {
-            // What was released is held again when the customer pays, or collected when the order is paid.
+            // A released amount is held again when the customer pays, or collected when the order is paid.
             return;
         }
         $created = $cards->order->get_date_created()?->getTimestamp() ?? 0;

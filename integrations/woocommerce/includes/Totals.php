@@ -104,7 +104,7 @@ final class Totals
         return Money::unitsOfShop($order->get_total('edit'), OrderCards::decimals()) + $cards->units();
     }
 
-    /** What cards can pay of an order. */
+    /** The amount that cards can pay of an order. */
     public static function payableUnits(\WC_Order $order, int $gross): int
     {
         if (Settings::paysForCards()) {

@@ -87,7 +87,7 @@ export function saleTests(shop: () => Shop, suite: string): void {
     assert.deepEqual(await statesOf(shop(), await orderOf(id)), ['active', 'suspended']);
   });
 
-  test(`${suite}: amounts that the shop does not sell, and wrong fields, are refused`, async () => {
+  test(`${suite}: amounts that the shop does not sell, and wrong fields, are rejected`, async () => {
     for (const [fields, text] of [
       [{ ...gift, largesse_own_amount: '9.99' }, /Choose an amount/],
       [{ ...gift, largesse_own_amount: '200.01' }, /Choose an amount/],

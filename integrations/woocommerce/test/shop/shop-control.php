@@ -223,8 +223,8 @@ add_action('rest_api_init', static function (): void {
         'refund' => static function (array $in): array {
             try {
                 \Largesse\WooCommerce\Refunding::refund((int) $in['id'], ['cards' => (array) $in['cards'], 'other' => (int) $in['other'], 'items' => (array) ($in['items'] ?? []), 'gateway' => true, 'restock' => true, 'reason' => 'test']);
-            } catch (\Largesse\WooCommerce\Refused $refused) {
-                return ['error' => $refused->getMessage()] + largesse_test_order((int) $in['id']);
+            } catch (\Largesse\WooCommerce\Rejected $rejected) {
+                return ['error' => $rejected->getMessage()] + largesse_test_order((int) $in['id']);
             }
             return ['error' => null] + largesse_test_order((int) $in['id']);
         },

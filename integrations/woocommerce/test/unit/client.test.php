@@ -5,7 +5,7 @@ declare(strict_types=1);
 use Largesse\WooCommerce\CardLookup;
 use Largesse\WooCommerce\Circuit;
 use Largesse\WooCommerce\Client;
-use Largesse\WooCommerce\Refused;
+use Largesse\WooCommerce\Rejected;
 use Largesse\WooCommerce\ServiceError;
 use Largesse\WooCommerce\Settings;
 use Largesse\WooCommerce\Unreachable;
@@ -74,21 +74,21 @@ test('unknown codes are limited for a visitor, and no code is logged', static fu
     Fakes::$transport = static fn(): array => ['status' => 404, 'body' => '{"type":"https://cards.example/docs/errors/not-found"}'];
     $_SERVER['REMOTE_ADDR'] = '192.0.2.1';
     for ($attempt = 1; $attempt <= 10; $attempt += 1) {
-        same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
+        same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
     }
-    same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'Too many'), true);
+    same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'Too many'), true);
     $_SERVER['REMOTE_ADDR'] = '192.0.2.2';
-    same(str_contains(throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
+    same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
     Fakes::$transport = static fn(): array => ['status' => 403, 'body' => '{"type":"https://cards.example/docs/errors/forbidden"}'];
-    throws(Refused::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'));
+    throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'));
     same(Fakes::$log !== [], true);
     $log = implode("\n", Fakes::$log);
     same([str_contains($log, 'abcd'), str_contains($log, 'secret-token')], [false, false]);
 });
 
-test('texts that cannot be codes are refused without a request', static function (): void {
+test('texts that cannot be codes are rejected without a request', static function (): void {
     foreach (['', 'short', str_repeat('a', 21), 'abcdefg!', str_repeat('a ', 60)] as $text) {
-        throws(Refused::class, static fn() => CardLookup::byCode($text));
+        throws(Rejected::class, static fn() => CardLookup::byCode($text));
     }
     same(Fakes::$largesse->requests, []);
 });

@@ -53,7 +53,7 @@ final class Fakes
 }
 
 if (!function_exists('mb_substr')) {
-    // As WordPress does where PHP lacks this extension.
+    // WordPress does the same where PHP lacks this extension.
     function mb_substr(string $text, int $start, ?int $length = null): string
     {
         return implode('', array_slice(preg_split('//u', $text, -1, PREG_SPLIT_NO_EMPTY), $start, $length));
@@ -373,7 +373,7 @@ class WC_Order
         $this->save();
     }
 
-    /** As WooCommerce: the total is calculated from the lines, and then hooks run. */
+    /** The same as in WooCommerce: the total is calculated from the lines, and then hooks run. */
     public function calculate_totals(): void
     {
         $this->set_total($this->data['goods']);

@@ -6,7 +6,7 @@ use Largesse\WooCommerce\Client;
 use Largesse\WooCommerce\Holding;
 use Largesse\WooCommerce\OrderCards;
 use Largesse\WooCommerce\Refunding;
-use Largesse\WooCommerce\Refused;
+use Largesse\WooCommerce\Rejected;
 use Largesse\WooCommerce\SessionCards;
 use Largesse\WooCommerce\Settlement;
 use Largesse\WooCommerce\Totals;
@@ -91,8 +91,8 @@ test('a hold of one card that fails holds none, and the order asks for its whole
     Fakes::$largesse->cards = [1 => 3000, 2 => 100];
     Fakes::$session['largesse_cards'] = [['card' => 1, 'last' => 'l1', 'available' => '30.00'], ['card' => 2, 'last' => 'l2', 'available' => '20.00']];
     orderWith([1 => 3000, 2 => 2000]);
-    $refused = throws(Refused::class, static fn() => Holding::hold(7, Client::forCustomer()));
-    same(str_contains($refused->getMessage(), 'has changed'), true);
+    $rejected = throws(Rejected::class, static fn() => Holding::hold(7, Client::forCustomer()));
+    same(str_contains($rejected->getMessage(), 'has changed'), true);
     same([total(), stored()->rows], [100.0, []]);
     same(array_column(SessionCards::all(), 'available', 'card'), [1 => '30.00', 2 => '1.00']);
     runTasks();
@@ -179,7 +179,7 @@ foreach (['before', 'after'] as $fate) {
                     Fakes::$transients = [];
                     try {
                         Holding::hold(7, Client::forCustomer());
-                    } catch (Refused) {
+                    } catch (Rejected) {
                         // The customer enters the card again.
                         $cards = stored();
                         $gross = Totals::grossOf($cards->order, $cards);

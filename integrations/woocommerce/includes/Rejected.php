@@ -7,6 +7,6 @@ namespace Largesse\WooCommerce;
 defined('ABSPATH') || exit;
 
 /** A reason for the customer, in their language. */
-final class Refused extends \Exception
+final class Rejected extends \Exception
 {
 }
