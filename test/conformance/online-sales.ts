@@ -20,6 +20,7 @@ import {
 import { refundableOf } from '../../src/service/online-sales/going-back.ts';
 import { listDifferences } from '../../src/service/online-sales/compare.ts';
 import { countSales, listSales } from '../../src/service/online-sales/list.ts';
+import { listMonthSales } from '../../src/service/online-sales/month.ts';
 import { changeDelivery, readOrder } from '../../src/service/online-sales/order.ts';
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
 import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
@@ -502,6 +503,70 @@ export function testOnlineSales(factory: StorageFactory): void {
     await run(async (sales) => await sales.compare());
     const found = await storage.read(() => listDifferences(ctx, store));
     assert.deepEqual(found.map(({ kind }) => kind), ['unknown-payment', 'unlisted']);
+  });
+
+  test('the table of a month has each amount once, and each payment without a card with its reason', async () => {
+    await using plain = await openStore(factory);
+    await using selling = await openSelling(factory, { reviewAbove: amountIn(plain.store, 3_000) });
+    const { storage, ctx, store, sell, begin, read, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const monthNow = () => dayOf(ctx.clock.now(), store.timeZone).slice(0, 7);
+    const amounts = ['paid', 'fee', 'refunded', 'disputed', 'open_amount'] as const;
+    const rowsOf = async (month: string) => {
+      const rows = [];
+      for (let after: number | null = 0; after !== null;) {
+        const part = await storage.read(() => listMonthSales(ctx, store, { month, after: after ?? 0, limit: 2 }));
+        rows.push(...part.rows);
+        after = part.next;
+      }
+      return rows;
+    };
+    const textsOf = async (month: string) =>
+      (await rowsOf(month)).map((row) => {
+        const shown = amounts.map((name) => {
+          const cell = row[name];
+          return cell !== null && typeof cell === 'object' ? cell.decimal : '-';
+        });
+        return [String(row.no_card ?? (row.gift_card === null ? null : 'sold')), ...shown].join(' ');
+      });
+    const heldOf = (sale: OnlineSale) => provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    const large = { amount: amountIn(store, 4_000) };
+    const [kept, refunded, reviewed, differing] = [await sell(), await sell(), await sell(large), await begin()];
+    heldOf(differing).amount = amountIn(store, 1_000);
+    heldOf(differing).state = 'paid';
+    provider.failRefund = () => 'at once';
+    await run(async (sales) => await sales.refresh(keyOfSale(differing)));
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(differing)));
+    provider.failRefund = () => 'no';
+    const first = monthNow();
+    ctx.clock.advance(2 * dayMs);
+    await run(async (sales) => await sales.compare());
+    assert.equal(monthNow(), first);
+    const single = 'sold 25.00 0.30 0.00 0.00 -';
+    const held = ['review 40.00 0.30 0.00 0.00 40.00', 'mismatch 10.00 0.30 0.00 0.00 10.00'];
+    assert.deepEqual(await textsOf(first), [single, single, ...held]);
+    const [row] = await rowsOf(first);
+    assert.deepEqual(
+      [row?.sale, row?.payment_id, row?.gift_card, row?.currency, row?.vat_kind],
+      [String(ctx.keys.publicIds.of(kept.id)), `pay_${kept.sessionId}`, String(ctx.keys.publicIds.of(kept.cardId ?? 0)), store.currency.code, 'single_purpose'],
+    );
+    const secrets = ['ada@example.com', 'grace@example.com', 'Grace', 'Happy birthday'];
+    assert.deepEqual(secrets.filter((each) => JSON.stringify(row).includes(each)), []);
+
+    ctx.clock.advance(31 * dayMs);
+    await storage.write(() => refundSale(ctx, manager, { saleId: refunded.id, reason: null }));
+    heldOf(kept).dispute = { id: 'dp_1', amount: heldOf(kept).amount, at: ctx.clock.now(), state: 'open' };
+    await run(async (sales) => await sales.refresh(keyOfSale(kept)));
+    await storage.write(() => returnReviewed(ctx, manager, { saleId: reviewed.id, reason: null }));
+    assert.equal((await read(reviewed)).state, 'returned');
+    assert.deepEqual(await textsOf(monthNow()), [
+      'sold 0.00 - 0.00 25.00 -',
+      'sold 0.00 - 25.00 0.00 -',
+      'staff 0.00 - 40.00 0.00 0.00',
+      // Its refund has failed, so it is in each month until the money is back.
+      'mismatch 0.00 - 0.00 0.00 10.00',
+    ]);
+    assert.deepEqual((await textsOf(first)).slice(0, 2), [single, single]);
   });
 
   test('sales are found by their number and by the addresses of both people', async () => {

@@ -1524,6 +1524,8 @@ CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
 CREATE UNIQUE INDEX online_sale_refunds_by_key on online_sale_refunds (store_id, key);
 
+CREATE INDEX online_sale_refunds_by_time on online_sale_refunds (store_id, created_at);
+
 CREATE INDEX online_sale_refunds_unsettled on online_sale_refunds (store_id, state, sale_id)
   where state <> 'paid';
 

@@ -100,7 +100,7 @@ async function monthRows(): Promise<readonly string[]> {
 }
 
 async function assertEnded(link: string): Promise<void> {
-  for (const end of ['', '/csv', '/xlsx', '/datev']) {
+  for (const end of ['', '/csv', '/xlsx', '/datev', '/online-sales/csv', '/online-sales/xlsx']) {
     const response = await visitor.get(`${link}${end}`);
     assert.equal(response.status, 404, end);
     assert.doesNotMatch(response.text, /Flowers|€/);
@@ -192,6 +192,7 @@ test('the month’s email is sent once on the first day after it, with its total
   const csv = await visitor.get(`${link}/csv`);
   assert.match(csv.headers.get('content-disposition') ?? '', /^attachment; filename="journal-[\d-]+\.csv"$/);
   assert.match(csv.text, /80,00/);
+  assert.doesNotMatch(page.text, /online-sales/);
   const workbook = await visitor.get(`${link}/xlsx`);
   assert.match(workbook.headers.get('content-type') ?? '', /spreadsheetml/);
   for (const shown of [email.text, page.text, csv.text])

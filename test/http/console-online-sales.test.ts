@@ -1,10 +1,13 @@
 /** Staff see online sales, release and return reviewed ones, and refund what was not spent. */
 
 import assert from 'node:assert/strict';
+import { dirname, join as pathOf } from 'node:path';
 import { describe, test } from 'node:test';
+import { emailFolder } from '../../src/delivery/email/folder.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
-import { decide, giftForm, order, redirectOf, startSelling } from '../support/buy-page.ts';
+import { buyDomain, decide, giftForm, order, redirectOf, startSelling } from '../support/buy-page.ts';
 import { join, openStoreWithStaff, submitForm } from '../support/console.ts';
+import { shopAt } from '../support/sandbox-shop.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/delivering.ts';
 
@@ -142,8 +145,51 @@ describe('the pages of online sales', () => {
     assert.equal(page.status, 303);
     const month = await accountant.get(page.headers.get('location') ?? '');
     assert.match(shown(month), /Sandbox payment test 1 €50\.00 €0\.00 €0\.00/);
-    for (const wrong of ['0', '2026-13', 'x'.repeat(200)])
+    for (const wrong of ['0', '2026-13', 'x'.repeat(200)]) {
       assert.equal((await accountant.get(`/sales/months/${wrong}`)).status, 303, wrong);
+      assert.equal((await accountant.get(`/sales/months/${wrong}/sales.csv`)).status, 303, wrong);
+    }
+    const [, file = ''] = /href="([^"]+\/sales\.csv)\?"/.exec(month.text) ?? assert.fail(month.text);
+    const csv = await accountant.get(file);
+    assert.match(csv.text, /^\S*Order,Day,Provider,Payment,Currency,Paid,Fee/);
+    assert.match(csv.text, /\d{16},[\d-]+,Sandbox payment \(test\),\S+,EUR,50\.00,.*Single-purpose/);
+    assert.doesNotMatch(csv.text, /alan|grace|birthday/i);
+    const workbook = await accountant.get(file.replace('.csv', '.xlsx'));
+    assert.match(workbook.headers.get('content-type') ?? '', /spreadsheetml/);
+    assert.equal((await openBrowser(service).get(file)).status, 303);
+  });
+
+  test('the accountant’s link offers the online sales of its month, without a name or a code', async () => {
+    await using service = await startSelling();
+    const api = shopAt(() => service.url, await service.token(buyDomain));
+    const owner = await join(service, 'owner');
+    const settings = '/settings/accountant';
+    const added = { email: 'ledger@accounting.example', language: 'de', format: 'csv' };
+    await submitForm(owner, settings, { fields: added });
+    await buy(service, await join(service, 'manager'));
+    const [sale] = await service.query('select payment_id from online_sales');
+    const advanced = await api.post('/test_clock', { advance_seconds: 32 * 86_400 });
+    assert.equal(advanced.status, 200, advanced.text);
+    const folder = emailFolder(pathOf(dirname(service.database.keysFile), 'mails'));
+    const emails = await Promise.all((await folder.list()).map(({ name }) => folder.read(name)));
+    const text = emails.find((email) => email?.to === added.email)?.text ?? assert.fail();
+    const [, link = ''] = /(\/accountant\/[\w-]+)/.exec(text) ?? assert.fail(text);
+
+    const visitor = openBrowser(service);
+    const page = await visitor.get(link);
+    assert.match(shown(page), /Online-Verkäufe Jeder Verkauf des Monats mit Zahlung/);
+    assert.match(page.text, new RegExp(`href="${link}/online-sales/xlsx"`));
+    const csv = await visitor.get(`${link}/online-sales/csv`);
+    const name = csv.headers.get('content-disposition') ?? '';
+    assert.match(name, /^attachment; filename="online-sales-\d{4}-\d\d\.csv"$/);
+    const [heads = '', row = '', ...more] = csv.text.trimEnd().split('\r\n');
+    assert.match(heads, /Bestellung;Tag;Anbieter;Zahlung;Währung;Bezahlt;Gebühr;Auszahlung/);
+    assert.match(row, new RegExp(`;${String(sale?.['payment_id'])};EUR;50,00;`));
+    assert.deepEqual(more, []);
+    assert.doesNotMatch(csv.text, /alan|grace|birthday/i);
+    const workbook = await visitor.get(`${link}/online-sales/xlsx`);
+    assert.match(workbook.headers.get('content-type') ?? '', /spreadsheetml/);
+    assert.match(shown(await owner.get(settings)), /downloaded/);
   });
 
   test('unknown sales are not found', async () => {

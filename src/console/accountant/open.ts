@@ -14,6 +14,7 @@ import { gatePage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleRoute, FileResponse } from '../kit/route.ts';
 import { tableFormats, type TableFormat } from '../kit/table-file.ts';
 import { catalogue, fillPlain, pageLanguageOf, type PageLanguage } from '../kit/texts.ts';
+import { hasMonthSales, monthSalesFile } from '../online-sales/month-file.ts';
 import { reportTableFile } from '../reports/file.ts';
 import { journalSourceOf, problemSentence } from '../reports/journal-programs.ts';
 import { totalRows } from './notice.ts';
@@ -87,6 +88,7 @@ async function monthPage(page: VisitorPage): Promise<ConsoleResponse> {
 <table class="table"><tbody>
 ${rows}</tbody></table></section>
 <section class="panel stack" aria-labelledby="files"><h2 id="files">${text.page.files}</h2>${fileLinks(page, opened, journal)}<p class="soft small">${text.page.noNames}</p></section>
+${await salesPanel(page, opened)}
 <p class="small soft center">${fillPlain(text.page.until, { day: until })}</p>`;
   const title = fillPlain(text.page.title, { month: monthText(email.month, language) });
   const { services } = page;
@@ -112,6 +114,32 @@ function fileLinks(page: VisitorPage, { store, email, language }: Opened, journa
     links.push(markup`<a class="${kind}" href="${path}" download>${formats[format]}</a>`);
   }
   return markup`${problems}<div class="row">${links}</div>`;
+}
+
+const salesFile = 'online-sales';
+
+/** The table of online sales; undefined: the month has none. */
+async function salesPanel(
+  page: VisitorPage,
+  { store, email, language }: Opened,
+): Promise<Markup | undefined> {
+  if (!(await hasMonthSales(page.services, { store, month: email.month }))) return undefined;
+  const { accountant, onlineSales, tables } = catalogue[language];
+  const names = { csv: tables.csv, xlsx: tables.excel } as const;
+  const links = tableFormats.map((format) => {
+    const path = page.url(`/accountant/${page.param('token')}/${salesFile}/${format}`);
+    return markup`<a class="button" href="${path}" download>${names[format]}</a>`;
+  });
+  return markup`<section class="panel stack" aria-labelledby="sales"><h2 id="sales">${onlineSales.title}</h2><p>${accountant.page.salesHint}</p><div class="row">${links}</div></section>`;
+}
+
+async function downloadSales(page: VisitorPage, format: TableFormat): Promise<ConsoleResponse> {
+  const opened = await findOpened(page);
+  if (!opened) return endedPage(page);
+  const { store, email, language } = opened;
+  await listRead(page, opened, true);
+  const file = monthSalesFile(page.services, { store, month: email.month }, { format, language });
+  return { status: 200, file };
 }
 
 async function download(page: VisitorPage, format: AccountantFormat): Promise<ConsoleResponse> {
@@ -150,5 +178,8 @@ export const monthRoutes: readonly ConsoleRoute[] = [
   openRoute('GET', '/accountant/:token', monthPage),
   ...accountantFormats.map((format) =>
     openRoute('GET', `/accountant/:token/${format}`, (page) => download(page, format)),
+  ),
+  ...tableFormats.map((format) =>
+    openRoute('GET', `/accountant/:token/${salesFile}/${format}`, (page) => downloadSales(page, format)),
   ),
 ];

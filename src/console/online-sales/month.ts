@@ -10,10 +10,13 @@ import { longReads } from '../kit/long-reads.ts';
 import { get, type Page } from '../kit/page-context.ts';
 import { small, table } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
+import { tableFormats, tableLinks, type TableFormat } from '../kit/table-file.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { hasMonthSales, monthSalesFile } from './month-file.ts';
 import { pathOfSale, salesPath } from './parts.ts';
 
 const path = `${salesPath}/months`;
+const monthFile = 'sales';
 
 export function monthPath(month: string): string {
   return `${path}/${month}`;
@@ -106,11 +109,30 @@ async function comparisonPanel(page: Page): Promise<Markup | undefined> {
   return markup`<section class="panel stack"><h2>${text.title}</h2>${lines}<ul class="plain small soft">${compared}</ul></section>`;
 }
 
+function isPastMonth({ now, store }: Page, month: string): boolean {
+  return /^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) && month <= monthOf(now, store.timeZone);
+}
+
+async function filePanel(page: Page, month: string): Promise<Markup | undefined> {
+  const { store, services } = page;
+  if (!(await hasMonthSales(services, { store, month }))) return undefined;
+  const files = page.url(`${monthPath(month)}/${monthFile}`);
+  const links = tableLinks(files, new URLSearchParams(), page.language);
+  return markup`<section class="panel stack"><p>${page.text.onlineSales.month.fileHint}</p><div class="row">${links}</div></section>`;
+}
+
+function downloadMonth(page: Page, format: TableFormat): ConsoleResponse {
+  const { store, services, language } = page;
+  const month = page.param('month');
+  if (!isPastMonth(page, month)) return seeOther(monthPath(monthOf(page.now, store.timeZone)));
+  return { status: 200, file: monthSalesFile(services, { store, month }, { format, language }) };
+}
+
 async function monthPage(page: Page): Promise<ConsoleResponse> {
   const { title, month: text } = page.text.onlineSales;
   const month = page.param('month');
   const present = monthOf(page.now, page.store.timeZone);
-  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) || month > present) return seeOther(monthPath(present));
+  if (!isPastMonth(page, month)) return seeOther(monthPath(present));
   const sums = await longReads(page.services).read(() => sumMonth(page.store, month));
   const [before, after] = [addMonths(month, -1), addMonths(month, 1)];
   const earlier = markup`<a class="button" rel="prev" href="${page.url(monthPath(before))}">${monthText(before, page.language)}</a>`;
@@ -124,10 +146,16 @@ async function monthPage(page: Page): Promise<ConsoleResponse> {
   const body = markup`<div class="stack"><nav class="row" aria-label="${text.all}">${earlier}${later}</nav>
 ${shown}
 ${payoutPanel(page, sums)}
+${await filePanel(page, month)}
 ${await comparisonPanel(page)}</div>`;
   const name = monthText(month, page.language);
   const heading = markup`<span class="soft"><a href="${page.url(salesPath)}">${title}</a> /</span> ${name}`;
   return page.show(salesPath, { title: `${title} · ${name}`, heading, body });
 }
 
-export const saleMonthRoutes: readonly StaffRoute[] = [get(`${path}/:month`, 'readStore', monthPage)];
+export const saleMonthRoutes: readonly StaffRoute[] = [
+  get(`${path}/:month`, 'readStore', monthPage),
+  ...tableFormats.map((format) =>
+    get(`${path}/:month/${monthFile}.${format}`, 'readStore', async (page) => downloadMonth(page, format)),
+  ),
+];

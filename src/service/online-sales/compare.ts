@@ -103,7 +103,7 @@ export function* listDifferences(ctx: Pick<Context, 'clock'>, store: Store): Scr
   const now = ctx.clock.now();
   const since = now - namedMs;
   const found: Difference[] = [];
-  for (const payment of yield* listUnknownPayments(store.id, since))
+  for (const payment of yield* listUnknownPayments(store.id, { from: since, to: now + dayMs }))
     found.push({ kind: 'unknown-payment', payment });
   const providers = yield* listProviders(store.id);
   const until = new Map(

@@ -9,7 +9,12 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import { sumMovements } from '../../storage/online-sales/movement.ts';
-import { findStoredSale, listStoredSales, sumSalesByProvider } from '../../storage/online-sales/sale.ts';
+import {
+  findStoredSale,
+  listStoredSales,
+  sumSalesByProvider,
+  type SalePeriod,
+} from '../../storage/online-sales/sale.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 
 export { countSales, type SaleCounts } from '../../storage/online-sales/sale.ts';
@@ -71,11 +76,16 @@ export type ProviderMonth = {
 };
 
 /** @param month `YYYY-MM`. */
+export function periodOf(month: string, timeZone: string): SalePeriod {
+  return { from: startOfDay(daysOfMonth(month).from, timeZone), to: endOfMonth(month, timeZone) };
+}
+
+/** @param month `YYYY-MM`. */
 export function* sumMonth(
   { id, currency, timeZone }: Pick<Store, 'id' | 'currency' | 'timeZone'>,
   month: string,
 ): Script<readonly ProviderMonth[]> {
-  const period = { from: startOfDay(daysOfMonth(month).from, timeZone), to: endOfMonth(month, timeZone) };
+  const period = periodOf(month, timeZone);
   const [sales, movements] = yield* parallel(sumSalesByProvider(id, period), sumMovements(id, period));
   const money = (minor: bigint): Money => ({ minor, currency });
   return sales.map(({ provider, isTest, sales: number, paid, refunded, loss }) => {

@@ -1314,6 +1314,7 @@ create table online_sale_refunds (
   foreign key (store_id, sale_id) references online_sales (store_id, id)
 ); -- by store
 create unique index online_sale_refunds_by_key on online_sale_refunds (store_id, key);
+create index online_sale_refunds_by_time on online_sale_refunds (store_id, created_at);
 create index online_sale_refunds_unsettled on online_sale_refunds (store_id, state, sale_id)
   where state <> 'paid';
 

@@ -1231,6 +1231,7 @@ create table online_sale_refunds (
   foreign key (store_id, sale_id) references online_sales (store_id, id)
 ) strict, without rowid;
 create unique index online_sale_refunds_by_key on online_sale_refunds (store_id, key);
+create index online_sale_refunds_by_time on online_sale_refunds (store_id, created_at);
 create index online_sale_refunds_unsettled on online_sale_refunds (store_id, state, sale_id)
   where state <> 'paid';
 

@@ -5,7 +5,7 @@ import { currencyOf } from '../../domain/money/currency.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { all, first, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import type { ProviderPlace } from './provider.ts';
-import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
+import { saleColumns, toSale, type SalePeriod, type SaleRow, type StoredSale } from './sale.ts';
 
 /**
  * Records a movement of a sale, once. Movements of other payments of the account are not recorded.
@@ -63,27 +63,40 @@ export function* listComparedSales(storeId: number, since: number): Script<reado
 /** A payment of the account that names a sale that the store does not have. */
 export type UnknownPayment = {
   readonly provider: ProviderKind;
+  readonly isTest: boolean;
   readonly paymentId: string | null;
   readonly amount: Money;
+  readonly fee: Money;
+  readonly payoutId: string | null;
   readonly at: number;
 };
 
-export function* listUnknownPayments(storeId: number, since: number): Script<readonly UnknownPayment[]> {
+/** Those of a period (ms), the newest first. */
+export function* listUnknownPayments(
+  storeId: number,
+  { from, to }: SalePeriod,
+): Script<readonly UnknownPayment[]> {
   type Row = {
     provider: ProviderKind;
+    is_test: bigint;
     payment_id: string | null;
     amount: bigint;
+    fee: bigint;
     currency: string;
+    payout_id: string | null;
     at: bigint;
   };
   const rows = yield* all(sql<Row>`
-    select provider, payment_id, amount, currency, at from payment_movements
-    where store_id = ${storeId} and at >= ${since} and kind = 'payment' and sale_id is null
+    select provider, is_test, payment_id, amount, fee, currency, payout_id, at from payment_movements
+    where store_id = ${storeId} and at >= ${from} and at < ${to} and kind = 'payment' and sale_id is null
     order by at desc limit ${comparedMax}`);
   return rows.map((row) => ({
     provider: row.provider,
+    isTest: row.is_test === 1n,
     paymentId: row.payment_id,
     amount: { minor: row.amount, currency: currencyOf(row.currency) },
+    fee: { minor: row.fee, currency: currencyOf(row.currency) },
+    payoutId: row.payout_id,
     at: toNumber(row.at),
   }));
 }
@@ -91,7 +104,7 @@ export function* listUnknownPayments(storeId: number, since: number): Script<rea
 /** Paid sales of a period (ms) whose payment the provider did not list. */
 export function* listUnlistedSales(
   { storeId, kind, isTest }: ProviderPlace,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: SalePeriod,
 ): Script<readonly StoredSale[]> {
   const rows = yield* all(sql<SaleRow>`
     select ${saleColumns} from online_sales o
@@ -118,7 +131,7 @@ export type PaymentMovementSum = {
 /** The sums of the movements of sales in a period (ms), by provider, payout and kind. */
 export function* sumMovements(
   storeId: number,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: SalePeriod,
 ): Script<readonly PaymentMovementSum[]> {
   type Row = {
     provider: ProviderKind;

@@ -418,6 +418,9 @@ export function* countSales(storeId: number): Script<SaleCounts> {
   };
 }
 
+/** Instants (ms); the end is not included. */
+export type SalePeriod = { readonly from: number; readonly to: number };
+
 /** The sums of the sales that were paid in a period, by provider. */
 export type ProviderSum = {
   readonly provider: ProviderKind;
@@ -430,7 +433,7 @@ export type ProviderSum = {
 
 export function* sumSalesByProvider(
   storeId: number,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: SalePeriod,
 ): Script<readonly ProviderSum[]> {
   type Row = {
     provider: ProviderKind;
