@@ -11,7 +11,7 @@ import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import { problemBody, problemHeaders, problems } from '../http/problem.ts';
 import type { Body } from '../http/body.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { findByExternalId, useUpExternalId, type ExternalId } from '../service/requests/external-ids.ts';
+import { useUpExternalId } from '../service/requests/external-ids.ts';
 import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
@@ -37,6 +37,7 @@ import {
   type Common,
   type Operation,
 } from './operation-route.ts';
+import { externalIdIn, findExternalIn, runByExternalId, seenOf } from './external-path.ts';
 
 type Effect = (hasSucceeded: boolean) => void;
 
@@ -73,17 +74,6 @@ function* observed<T>(script: Script<T>, onFault: (fault: Fault) => void): Scrip
     if (error instanceof Fault) onFault(error);
     throw error;
   }
-}
-
-/** Runs a script with the internal id of the object that a path names by its external id. @throws Fault `not-found`. */
-function* runByExternalId<T>(
-  requestContext: RequestContext,
-  external: ExternalPath,
-  run: (found: Readonly<Record<string, number>>) => Script<T>,
-): Script<T> {
-  const found = yield* findExternalIn(requestContext, external);
-  if (found === undefined) throw new Fault('not-found');
-  return yield* run({ [external.name]: found });
 }
 
 /**
@@ -378,24 +368,6 @@ function problemResponse(fault: Fault, { basePath, request }: RequestContext): H
     headers: problemHeaders(fault),
     body: JSON.stringify(problemBody(fault, { basePath, requestId: request.id })),
   };
-}
-
-function externalIdIn({ caller }: Pick<RequestContext, 'caller'>, { kind, text }: ExternalPath): ExternalId {
-  return { storeId: caller.store.id, kind, text };
-}
-
-/** Returns the object with the external id of a path, if the caller can see it. */
-function* findExternalIn(
-  requestContext: Pick<RequestContext, 'caller' | 'ctx'>,
-  external: ExternalPath,
-): Script<number | undefined> {
-  const { ctx, caller } = requestContext;
-  return yield* findByExternalId(ctx, externalIdIn(requestContext, external), seenOf(caller));
-}
-
-/** The actor whose objects the caller finds by an external id; null: everyone's. */
-function seenOf({ scopes, actor }: Caller): string | null {
-  return scopes.includes('read_gift_cards') ? null : actor;
 }
 
 function isReplayed({ headers }: HttpResponse): boolean {

@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { ClockError } from '../platform/clock.ts';
-import { ConfigError } from '../start/config.ts';
+import { ConfigError } from '../start/settings-reader.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../platform/key-file.ts';
 import { DownloadError } from '../delivery/releases/download.ts';

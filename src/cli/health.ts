@@ -1,7 +1,8 @@
 /** `largesse health` */
 
 import type { Command } from 'commander';
-import { ConfigError, readListenAddress } from '../start/config.ts';
+import { ConfigError } from '../start/settings-reader.ts';
+import { readListenAddress } from '../start/config.ts';
 import { CommandError } from './failure.ts';
 import { print } from './output.ts';
 import { getJson, localUrl, textOfField } from './service-request.ts';

@@ -2,7 +2,8 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig, readInheritedSockets, withDomain, type Environment } from '../start/config.ts';
+import type { Environment } from '../start/settings-reader.ts';
+import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**

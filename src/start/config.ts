@@ -1,6 +1,5 @@
 /** Reads the configuration from environment variables, and reports all problems in one error. */
 
-import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { MachineRule } from '../domain/stores/machine.ts';
 import type { EmailConfig } from '../delivery/email/transport.ts';
@@ -16,8 +15,9 @@ import {
   type SettingSource,
   type UnknownVariable,
 } from './setting-sources.ts';
-import { problemOf, settings, type Setting, type ValuesOf } from './settings.ts';
+import { settings, type ValuesOf } from './settings.ts';
 import type { DatabaseLocation } from './setting-values.ts';
+import { ConfigError, type Environment, SettingsReader } from './settings-reader.ts';
 
 export type { DatabaseLocation } from './setting-values.ts';
 
@@ -107,103 +107,12 @@ export function emailTransportOf(config: Config): EmailTransportKind {
   return isDevelopment(config) ? 'folder' : 'none';
 }
 
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  /** One sentence per problem: what is wrong, and what is accepted. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(`The configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.problems = problems;
-  }
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Reads settings and collects their problems. An empty variable counts as unset. */
-class Reader {
-  readonly problems: string[] = [];
-  readonly #environment: Environment;
-
-  constructor(environment: Environment) {
-    this.#environment = environment;
-  }
-
-  read<T>(row: Setting<T>): T {
-    const { variable, contains } = row;
-    const text = contains ? this.#textOf(variable) : this.#environment[variable];
-    if (text === undefined || text === '') return row.default;
-    return this.#parse(row, variable, text);
-  }
-
-  /** The values of a group of settings. */
-  readGroup<Group extends Readonly<Record<string, Setting<unknown>>>>(group: Group): ValuesOf<Group> {
-    const values = Object.entries(group).map(([field, row]) => [field, this.read(row)]);
-    // Each field has the value of its own setting.
-    return Object.fromEntries(values) as ValuesOf<Group>;
-  }
-
-  isGiven({ variable }: Setting<unknown>): boolean {
-    return Boolean(this.#environment[variable]);
-  }
-
-  /** Reads the location in a command-line option: a URL, `env:NAME` or `@path`. */
-  readLocation(option: string, argument: string): DatabaseLocation {
-    const [, name] = /^env:(\w+)$/.exec(argument) ?? [];
-    const text = name === undefined ? this.#fileOr(argument) : this.#environment[name];
-    const row = {
-      ...settings.database.database,
-      accepts: `${settings.database.database.accepts}, \`env:NAME\` or \`@file\``,
-    };
-    if (text !== undefined && text !== '') return this.#parse(row, option, text);
-    this.problems.push(
-      `${option} must name a variable or a file that contains the URL of a database, not ${JSON.stringify(argument)}`,
-    );
-    return row.default;
-  }
-
-  #parse<T>(row: Setting<T>, name: string, text: string): T {
-    const value = row.parse(text);
-    if (value !== undefined) return value;
-    this.problems.push(problemOf(row, name, text));
-    return row.default;
-  }
-
-  #fileOr(argument: string): string | undefined {
-    if (!argument.startsWith('@')) return argument;
-    try {
-      return readFileSync(argument.slice(1), 'utf8').trim();
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** The text of a variable, or of the file that `<name>_FILE` names; undefined if it is unset or empty. */
-  #textOf(name: string): string | undefined {
-    const file = this.#environment[`${name}_FILE`];
-    const text = this.#environment[name] || undefined;
-    if (!file) return text;
-    if (text) this.problems.push(`${name} and ${name}_FILE cannot both be set`);
-    try {
-      return readFileSync(file, 'utf8').trim() || undefined;
-    } catch {
-      this.problems.push(`${name}_FILE must be the path of a readable file, not ${JSON.stringify(file)}`);
-      return undefined;
-    }
-  }
-
-  finish<T extends object>(value: T): Readonly<T> {
-    if (this.problems.length > 0) throw new ConfigError(this.problems);
-    return Object.freeze(value);
-  }
-}
-
 /**
  * Reads the configuration of the service.
  * @throws ConfigError with the problems of all variables.
  */
 export function readConfig(environment: Environment = process.env): Config {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   const service = reader.readGroup(settings.service);
   const database = readDatabase(reader);
   const https = reader.readGroup(settings.https);
@@ -304,7 +213,7 @@ function retentionOf(values: ValuesOf<typeof settings.retention>): Retention {
 
 /** `localUseOf` for a command that does not read the whole configuration. */
 export function readLocalUse(environment: Environment = process.env): LocalUse {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   const { host, isProduction, publicUrl } = settings.service;
   return localUseOf({
     // HTTPS is served on every address.
@@ -324,14 +233,14 @@ export function inspectEnvironment(environment: Environment = process.env): {
 
 /** Returns the address of the service, for a command that does not read the whole configuration. @throws ConfigError. */
 export function readListenAddress(environment: Environment = process.env): Pick<Config, 'host' | 'port'> {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   const { host, port } = settings.service;
   return reader.finish({ host: reader.read(host), port: reader.read(port) });
 }
 
 /** Reads the settings of commands that only use the database. @throws ConfigError. */
 export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   return reader.finish(readDatabase(reader));
 }
 
@@ -342,7 +251,7 @@ export function machineRuleOf({ machine, database }: Pick<Config, 'machine' | 'd
 
 /** `machineRuleOf` for a command that does not read the whole configuration. */
 export function readMachineRule(environment: Environment = process.env): MachineRule {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   return machineRuleOf({
     machine: reader.read(settings.service.machine),
     database: readDatabase(reader).database,
@@ -351,7 +260,7 @@ export function readMachineRule(environment: Environment = process.env): Machine
 
 /** Reads the settings of commands that send emails. @throws ConfigError. */
 export function readEmailConfig(environment: Environment = process.env): EmailConfig | null {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   return reader.finish({ email: readEmailSettings(reader) }).email;
 }
 
@@ -377,7 +286,7 @@ export function readCopyConfig(
   options: { readonly from: string; readonly to: string },
   environment: Environment = process.env,
 ): CopyConfig {
-  const reader = new Reader(environment);
+  const reader = new SettingsReader(environment);
   return reader.finish({
     source: readDatabase(reader, reader.readLocation('--from', options.from)),
     target: readDatabase(reader, reader.readLocation('--to', options.to)),
@@ -389,7 +298,7 @@ export function readCopyConfig(
 
 const passwordInSight = /^\w+:\/\/(?:[^@/?#:]*:[^@/?#]+@|.*[?&]password=)/;
 
-function readDatabase(reader: Reader, chosen?: DatabaseLocation): DatabaseConfig {
+function readDatabase(reader: SettingsReader, chosen?: DatabaseLocation): DatabaseConfig {
   const { database: location, ...others } = settings.database;
   const database = chosen ?? reader.read(location);
   const { keysFile, ...values } = reader.readGroup(others);
@@ -397,7 +306,7 @@ function readDatabase(reader: Reader, chosen?: DatabaseLocation): DatabaseConfig
   return { ...values, database, keysFile: keysFile ?? join(folder, 'largesse.keys.json'), limits };
 }
 
-function readEmailSettings(reader: Reader): EmailConfig | null {
+function readEmailSettings(reader: SettingsReader): EmailConfig | null {
   const { smtpUrl, sender } = settings.email;
   const url = reader.read(smtpUrl);
   const from = reader.read(sender);

@@ -6,43 +6,27 @@ import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
 import { localUseOf, machineRuleOf, type Config } from './config.ts';
-import { databaseConfigOf } from './database.ts';
-import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
+import { startWebhooks } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
-import { openGoogle, type Google } from '../delivery/wallets/google/wallet-objects.ts';
+import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
 import { startWallets } from '../delivery/wallets/wallets.ts';
 import { createServer } from '../http/server.ts';
-import { recordedRequests } from '../http/recorded-requests.ts';
-import { codeUses } from '../http/code-uses.ts';
-import { tokenUses } from '../http/token-last-used.ts';
 import { isExposed } from '../platform/key-file.ts';
 import { homePathOf } from '../console/gate/home.ts';
 import { readableEmailsOf } from '../console/emails/kept-emails.ts';
 import { addConsole } from '../console/kit/server.ts';
 import { createLog } from '../platform/log.ts';
 import { readSandboxToken } from '../service/stores/sandbox.ts';
-import { reportRuns } from '../service/books/report-runs.ts';
 import { certificateText, startMessage, logStart, terminalOf } from './message.ts';
-import type { CardKey } from '../storage/cards/card.ts';
-import type { LookupKey } from '../storage/stocks/code.ts';
-import { lastBeat } from '../storage/heartbeat.ts';
-import { createTurns } from '../service/turns.ts';
 import { consoleServicesOf } from './console-services.ts';
-import { backupRuns, type Backups } from './backups/backups.ts';
-import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
-import { accountantEmails } from './accountants.ts';
-import { onlineSales } from './online-sales.ts';
-import { saleNotices } from './sale-notices.ts';
-import { openPaymentProviders } from '../delivery/payments/payments.ts';
-import { pagesUrlOf, sendNotice, setUpEmail, startEmails } from './email.ts';
+import { pagesUrlOf, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
 import { restoringOf } from './restoring.ts';
 import { findSetupLink } from './mode.ts';
-import { ownerNotices } from './owner-notices.ts';
-import { versionRuns } from './versions.ts';
+import { partsOf, type Parts } from './parts.ts';
 import { startTestClock } from './test-clock.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
@@ -142,115 +126,6 @@ async function openSecurely(
     await app.close();
     throw error;
   }
-}
-
-type Parts = ReturnType<typeof partsOf>;
-
-/** The base of links for browsers on this machine, where gift cards have no value; null: there are no such pages. */
-function localPagesUrlOf(config: Config): string | null {
-  const { hasConsole, isSandbox, port, basePath } = config;
-  const isLocal = isSandbox || localUseOf(config).isDevelopment;
-  return hasConsole && isLocal && port !== 0 ? `http://localhost:${port}${basePath}` : null;
-}
-
-/** Returns the common parts of the server, the pages and the jobs. */
-function partsOf(base: Base) {
-  const {
-    config,
-    log: { logger },
-    emailNetwork,
-    database,
-    guard,
-  } = base;
-  const { ctx, storage } = database;
-  const { limits } = config;
-  const { isDevelopment, isPublicUrlLocal } = localUseOf(config);
-  const isForThisMachine = isPublicUrlLocal || config.isSandbox;
-  const mayUseLoopback = loopbackRule({ isDevelopment, isPublicUrlLocal: isForThisMachine }, storage);
-  const turns = createTurns(limits.waitingListsMax);
-  const email = setUpEmail(config, { database, logger, network: emailNetwork });
-  const pagesUrl = pagesUrlOf(config) ?? localPagesUrlOf(config);
-  const payments = openPaymentProviders({
-    network: emailNetwork,
-    now: () => ctx.wallClock.now(),
-    sandbox: config.isSandbox || isDevelopment ? { ctx, storage, basePath: config.basePath } : null,
-  });
-  return {
-    mayUseLoopback,
-    // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
-    trustedUntil: async (): Promise<number> =>
-      guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat),
-    backups: backupsOf(base),
-    versions: versionRuns({ config, database, logger }),
-    google: openGoogle(emailNetwork, () => ctx.wallClock.now()),
-    notices: ownerNotices({
-      database,
-      send: async (notice) => await sendNotice(ctx, email, notice),
-      rule: machineRuleOf(config),
-      certificate: base.certificate,
-      logger,
-    }),
-    accountants: accountantEmails({ database, email, pagesUrl: pagesUrlOf(config), logger }),
-    payments,
-    onlineSales:
-      pagesUrl === null
-        ? null
-        : onlineSales({
-            database,
-            providers: payments,
-            pagesUrl,
-            isPublic: !isForThisMachine,
-            logger,
-            notify: saleNotices({ database, email, pagesUrl }),
-          }),
-    shared: {
-      email,
-      webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
-      turns,
-      reports: reportRuns({
-        clock: ctx.clock,
-        storage,
-        turns,
-        maxMs: limits.reportMaxMs,
-        runsMax: limits.reportsMax,
-        tookTooLong: ({ store, name }) =>
-          logger.warn({ store: store.domain, report: name }, 'a report took too long and was ended'),
-      }),
-      tokenUses: tokenUses(),
-      retiredCodeUses: codeUses<CardKey>(),
-      stockTries: codeUses<LookupKey>(),
-      recordedRequests: recordedRequests({
-        requestsMax: limits.requestsWaitingMax,
-        requestsOfStoreMax: limits.requestsOfStoreWaitingMax,
-      }),
-    },
-  };
-}
-
-/** The sealed backups of the embedded database; null: the database is on a server. */
-function backupsOf({
-  config,
-  database,
-  emailNetwork,
-  readMounts,
-  freeSpace,
-  guard,
-  log,
-}: Base): Backups | null {
-  if (config.database.kind !== 'file') return null;
-  const { backupFolder } = config;
-  const parts: BackupParts = {
-    config: databaseConfigOf(config),
-    database,
-    rule: machineRuleOf(config),
-    operatorPlace: backupFolder === null ? null : { kind: 'folder', folder: backupFolder },
-    network: emailNetwork,
-    readMounts,
-    freeSpace,
-    isClockTrusted: () => guard.isTrusted(),
-    logger: log.logger,
-  };
-  return { parts, runs: backupRuns(parts) };
 }
 
 /** The server with its pages, which does not listen yet. */

@@ -1,6 +1,6 @@
 /** The tools of the pages for wallets. */
 
-import type { WalletTools } from '../console/kit/route.ts';
+import type { WalletTools } from '../console/kit/services.ts';
 import { identityOf } from '../console/kit/identity.ts';
 import { brandOf } from '../delivery/email/colour.ts';
 import { readAppleCertificate } from '../delivery/wallets/apple/certificate.ts';

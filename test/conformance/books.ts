@@ -62,7 +62,7 @@ import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findLastClosings, listClosedDays } from '../../src/storage/books/books.ts';
 import { listSums } from '../../src/storage/books/stored-sums.ts';
-import { type CardFilter, anyCard } from '../../src/storage/cards/list.ts';
+import { type CardFilter, anyCard } from '../../src/storage/cards/filter.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listTransfers } from '../../src/storage/money/transfer.ts';

@@ -24,7 +24,8 @@ import {
 import { debit } from '../../src/service/money/spend.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { createStore } from '../../src/service/stores/store.ts';
-import { anyCard, type CardFilter, type CardPosition, type CardSort } from '../../src/storage/cards/list.ts';
+import { anyCard, type CardFilter } from '../../src/storage/cards/filter.ts';
+import type { CardPosition, CardSort } from '../../src/storage/cards/list.ts';
 import type { DetailedCard } from '../../src/storage/cards/detailed-card.ts';
 import { findCardView, saveFirstView, type FirstView } from '../../src/storage/cards/view.ts';
 import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';

@@ -30,7 +30,7 @@ import { findPresentedTill, tillTokens } from '../../src/service/staff/till.ts';
 import { noDetails } from '../../src/domain/cards/fields.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { versionTagOf } from '../../src/service/cards/version.ts';
-import { anyCard } from '../../src/storage/cards/list.ts';
+import { anyCard } from '../../src/storage/cards/filter.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import { until } from '../support/delivering.ts';
 import type { StorageFactory } from '../support/database.ts';

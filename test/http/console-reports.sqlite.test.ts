@@ -124,7 +124,7 @@ async function tradeAtRandom(shop: Shop, seed: number): Promise<void> {
 }
 
 async function untilClosed(): Promise<void> {
-  // A day is closed ten minutes after its end, and the clock stands still.
+  // A day is closed ten minutes after its end, and the clock does not move.
   const yesterday = addDays(dayOf(service.clock.now() - closingDelayMs, zone), -1);
   await until(async () => {
     const [row] = await service.query(`select max(day) as day from store_closings where part = 'closed'`);

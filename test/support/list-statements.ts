@@ -3,7 +3,8 @@
 import { issue } from '../../src/service/cards/issue.ts';
 import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/service/cards/list.ts';
 import { pageOfCustomers } from '../../src/service/customers/customer.ts';
-import { anyCard, type CardFilter, type CardSort } from '../../src/storage/cards/list.ts';
+import { anyCard, type CardFilter } from '../../src/storage/cards/filter.ts';
+import type { CardSort } from '../../src/storage/cards/list.ts';
 import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 import { email, issueCommand } from './fixtures.ts';
 import type { OpenStore } from './open-store.ts';

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { ConfigError } from '../../src/start/settings-reader.ts';
 import {
-  ConfigError,
   readConfig,
   readCopyConfig,
   readDatabaseConfig,

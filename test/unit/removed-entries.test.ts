@@ -16,7 +16,7 @@ const entries: Removals = {
   'domain/customers/redaction.ts': "...notedFields.map((name) => ['gift_card', name] as const),",
   'domain/schemas.ts': "note: detail('note'),",
   'storage/cards/card.ts': '...detailColumns(editableFields),',
-  'storage/cards/list.ts': '...fieldFiltersOf({}),',
+  'storage/cards/filter.ts': '...fieldFiltersOf({}),',
   'storage/customers/erasure.ts': '...personalFields.map((name) => emptied(name, true)),',
   'service/cards/export.ts': '...byField(listedFields, () => true as const),',
   'service/cards/filter.ts': '...fieldFiltersOf(sent),',

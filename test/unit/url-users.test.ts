@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { ConfigError, readConfig } from '../../src/start/config.ts';
+import { ConfigError } from '../../src/start/settings-reader.ts';
+import { readConfig } from '../../src/start/config.ts';
 import { parsePageUrl } from '../../src/delivery/email/sender.ts';
 import { parseWebhookUrl } from '../../src/delivery/webhooks/url.ts';
 import type { Parsed } from '../../src/platform/parsed.ts';

@@ -1,6 +1,7 @@
 /** Runs every check. */
 
-import { ConfigError, inspectEnvironment, readConfig, type Config } from '../../start/config.ts';
+import { ConfigError } from '../../start/settings-reader.ts';
+import { inspectEnvironment, readConfig, type Config } from '../../start/config.ts';
 import { readKeyFile } from '../../platform/key-file.ts';
 import type { SettingSource } from '../../start/setting-sources.ts';
 import { parseSmtpUrl } from '../../platform/smtp-url.ts';

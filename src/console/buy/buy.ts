@@ -17,13 +17,8 @@ import { giftDrawing } from '../kit/gift.ts';
 import { hidden } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import {
-  throttled,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type OpenRoute,
-  type PageResponse,
-} from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { throttled, type ConsoleResponse, type OpenRoute, type PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { inLanguage, limitedPage } from '../recipient/place.ts';
 import { buyFields, errorList, type ShownBuyForm } from './fields.ts';

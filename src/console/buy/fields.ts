@@ -7,7 +7,7 @@ import { sendingInstantOf } from '../../domain/emails/send-on.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { designChoice } from '../kit/gift.ts';
 import { amountText, timeText } from '../kit/format.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { ownAmount, sendingDays, type BuyField, type BuyErrors, type TypedForm } from './form.ts';
 import type { BuyPlace } from './place.ts';

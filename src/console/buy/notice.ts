@@ -3,7 +3,7 @@
 import type { Store } from '../../domain/stores/store.ts';
 import type { OrderFacts } from '../../service/online-sales/order.ts';
 import { amountText, timeText } from '../kit/format.ts';
-import type { CustomerLanguage } from '../kit/route.ts';
+import type { CustomerLanguage } from '../kit/services.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { buyTextsOf, type BuyTexts } from '../recipient/texts.ts';
 

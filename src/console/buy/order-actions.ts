@@ -11,7 +11,8 @@ import { changeDelivery, sendOrderAgain } from '../../service/online-sales/order
 import { saleActor } from '../../service/online-sales/issuing.ts';
 import { requestRefund, withdrawalEndOf } from '../../service/online-sales/refund.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices, OpenRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, OpenRoute } from '../kit/route.ts';
 import { sendingDays } from './form.ts';
 import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.ts';
 import { orderOf, orderAfter, orderPage, type DoneAction } from './order.ts';

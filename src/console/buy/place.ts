@@ -10,7 +10,7 @@ import { findBuyPage, type BuyPage } from '../../service/online-sales/begin.ts';
 import { shopLogo } from '../kit/identity.ts';
 import { htmlDocument, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import {
   domainOf,
   identityFooter,

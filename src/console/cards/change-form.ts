@@ -13,13 +13,8 @@ import { forbiddenPage } from '../kit/error-page.ts';
 import { amountText, amountValue, dayText } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
 import { shellPage } from '../kit/page.ts';
-import {
-  seeOther,
-  throttled,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type PageResponse,
-} from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { seeOther, throttled, type ConsoleResponse, type PageResponse } from '../kit/route.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
 

@@ -19,7 +19,8 @@ import {
 import { alert } from '../kit/form.ts';
 import { figure } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 

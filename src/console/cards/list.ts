@@ -24,7 +24,8 @@ import {
 } from '../../service/cards/list.ts';
 import { isCursor, type CursorScope } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
-import type { CardFilter, CardPosition } from '../../storage/cards/list.ts';
+import type { CardFilter } from '../../storage/cards/filter.ts';
+import type { CardPosition } from '../../storage/cards/list.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { cardEnding, cardsTexts, emptyPanelOf, stateTag } from './parts.ts';
 import { findCards, pathOfSearch } from './find.ts';

@@ -3,7 +3,7 @@
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import { previewLink, recipientPageUrl } from '../../domain/emails/recipient-page.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 
 export type CardPageLinks = {
   /** The URL in QR codes; null: it is not known, so they contain the plain code. */

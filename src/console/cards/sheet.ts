@@ -15,7 +15,7 @@ import { barcodeSvg, groupedCode, qrSvg } from '../kit/code-view.ts';
 import { giftDrawing, type Drawing } from '../kit/gift.ts';
 import { dayText, figure } from '../kit/format.ts';
 import { dotted, identityOf, placeLines, type ShownIdentity } from '../kit/identity.ts';
-import type { ConsoleServices, CustomerLanguage } from '../kit/route.ts';
+import type { ConsoleServices, CustomerLanguage } from '../kit/services.ts';
 
 /** Longer messages are cut, so that the card fits on its half of the sheet. */
 const printedLengthMax = 700;

@@ -24,7 +24,8 @@ import { inputField, select } from '../kit/form.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { get, type Page } from '../kit/page-context.ts';
 import { panel, table, tag, type Row } from '../kit/parts.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { developerAccess, developersPath } from './parts.ts';
 

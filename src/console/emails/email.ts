@@ -22,11 +22,11 @@ import { alert, inputField } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
 import { idIn } from '../kit/ids.ts';
 import { findResult, keyInput, runOnce, type Json } from '../kit/once.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
-  type ConsoleServices,
   type PageResponse,
   type StaffRoute,
 } from '../kit/route.ts';

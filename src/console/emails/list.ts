@@ -34,7 +34,8 @@ import { hidden, select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
 import { readId, readStoredId } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fill, plural, type PageLanguage } from '../kit/texts.ts';
 import { get, type Page } from '../kit/page-context.ts';
 

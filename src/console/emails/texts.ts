@@ -3,7 +3,7 @@
 import type { EmailDelivery, EmailState } from '../../domain/emails/email.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { cancelledByStaff, hasFailed, type ListedEmail } from '../../service/emails/list.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
 
 export const emailTexts = textsOf('emails');

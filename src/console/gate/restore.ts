@@ -10,7 +10,8 @@ import { alert, inputField } from '../kit/form.ts';
 import { timeText } from '../kit/format.ts';
 import { gatePage } from '../kit/page.ts';
 import { openRoute, type VisitorPage } from '../kit/page-context.ts';
-import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import {
   bucketFieldNames,

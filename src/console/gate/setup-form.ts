@@ -13,7 +13,7 @@ import {
 import type { SetupShop } from '../../service/stores/setup.ts';
 import { amountText, parseTypedAmount } from '../kit/format.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { parseCurrency, parseTimeZone, suggestedLimit } from './setup-choices.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 import { setupTexts } from './welcome.ts';

@@ -7,7 +7,7 @@ import { hasRealStores } from '../../service/stores/store.ts';
 import { figure } from '../kit/format.ts';
 import { documentOf, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { fill, type PageLanguage, textsOf } from '../kit/texts.ts';
 import type { VisitorPage } from '../kit/page-context.ts';
 

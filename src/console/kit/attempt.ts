@@ -3,7 +3,7 @@
 import type { HashClient } from '../../service/staff/hash-queue.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { ConsoleRequest } from './request.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
 
 /** The client of a request in the queue. @param known names the person, browser or till; null: a stranger. */
 export function hashClient(

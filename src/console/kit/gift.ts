@@ -3,7 +3,7 @@
 import { cardDesigns, type CardDesign } from '../../domain/cards/design.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Brand } from './brand.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
 
 type Frame = ConsoleServices['frame'];
 

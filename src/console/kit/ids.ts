@@ -3,7 +3,7 @@
 import { Fault } from '../../domain/fault.ts';
 import type { PageRequest } from '../../service/money/movements.ts';
 import type { ConsoleRequest } from './request.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
 
 type Keys = Pick<ConsoleServices, 'ctx'>;
 

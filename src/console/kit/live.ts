@@ -9,7 +9,8 @@ import { activityRows, keyOfActivity, type ActivityRow } from '../today/activity
 import { cookieNameOf } from './cookie.ts';
 import { readStoredId } from './ids.ts';
 import { noLocation } from './places.ts';
-import type { ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
+import type { ConsoleServices } from './services.ts';
+import type { StaffRequest, StaffRoute } from './route.ts';
 
 /** The parameter of a page without a row. */
 export const noRow = 'none';

@@ -1,7 +1,7 @@
 /** Reads that take some milliseconds: lists, counts, sums and exports. */
 
 import type { Storage } from '../../storage/storage.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
 
 /** The storage, each of whose reads waits for a turn. @throws Fault `overloaded` if too many reads are waiting. */
 export function longReads({

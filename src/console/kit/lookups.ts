@@ -10,7 +10,8 @@ import {
 } from '../../service/staff/lookup.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { idIn } from './ids.ts';
-import type { ConsoleServices, StaffRequest } from './route.ts';
+import type { ConsoleServices } from './services.ts';
+import type { StaffRequest } from './route.ts';
 
 type LookupServices = Pick<ConsoleServices, 'ctx' | 'lookups' | 'storage'>;
 

@@ -15,7 +15,8 @@ import type { HttpResponse } from '../../service/requests/http-response.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { hidden } from './form.ts';
 import type { Markup } from '../../platform/markup.ts';
-import type { ConsoleServices, StaffRequest } from './route.ts';
+import type { ConsoleServices } from './services.ts';
+import type { StaffRequest } from './route.ts';
 
 const keyField = 'key';
 

@@ -13,14 +13,8 @@ import { readById } from './lookups.ts';
 import { keyInput, keyOf, runOnce, type Json, type Outcome } from './once.ts';
 import { shellPage } from './page.ts';
 import { formText, type ConsoleRequest } from './request.ts';
-import type {
-  ConsoleResponse,
-  ConsoleServices,
-  OpenRoute,
-  PageResponse,
-  StaffRequest,
-  StaffRoute,
-} from './route.ts';
+import type { ConsoleServices } from './services.ts';
+import type { ConsoleResponse, OpenRoute, PageResponse, StaffRequest, StaffRoute } from './route.ts';
 import { catalogue, type PageLanguage, type Texts } from './texts.ts';
 
 /** The person who sent a request, for what the person changes. */

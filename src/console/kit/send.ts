@@ -5,7 +5,8 @@ import type { FastifyReply } from 'fastify';
 import { sendCompressed } from '../../http/documents.ts';
 import { streamHeaders } from '../../http/streams.ts';
 import { mergeCookies } from './cookie.ts';
-import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
+import type { ConsoleResponse, ConsoleRoute } from './route.ts';
 
 function policyOf(scripts: string, frames = "'none'"): string {
   return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;

@@ -23,11 +23,11 @@ import { readFileForm, type FileForm } from './file-form.ts';
 import { cookieNameOf, hasTillCookie, sessionCookie } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, isOwnHost, type ConsoleRequest } from './request.ts';
+import type { ConsoleServices } from './services.ts';
 import {
   seeOther,
   type ConsoleResponse,
   type ConsoleRoute,
-  type ConsoleServices,
   type UnknownPage,
   type StaffRoute,
 } from './route.ts';

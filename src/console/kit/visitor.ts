@@ -5,7 +5,7 @@ import { isLocalRequest } from '../../http/auth.ts';
 import { findSignedIn, sessionTokens } from '../../service/staff/session.ts';
 import { cookieNameOf } from './cookie.ts';
 import { cookiesOf, type ConsoleRequest } from './request.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices } from './services.ts';
 
 type Visitor = Pick<ConsoleRequest, 'cookies' | 'isLocal' | 'signedIn'>;
 

@@ -4,7 +4,8 @@ import type { ExportRow } from '../../domain/export-table.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { listMonthSales, monthColumns, type MonthPart } from '../../service/online-sales/month.ts';
 import { longReads } from '../kit/long-reads.ts';
-import type { ConsoleServices, FileResponse } from '../kit/route.ts';
+import type { FileResponse } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { shownTable, tableFile, wordOf, type TableFormat } from '../kit/table-file.ts';
 import { catalogue, type PageLanguage } from '../kit/texts.ts';
 

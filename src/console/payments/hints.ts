@@ -6,7 +6,7 @@ import type { ProviderKind } from '../../domain/online-sales/payment.ts';
 import type { RawBody } from '../../http/body.ts';
 import { readId } from '../kit/ids.ts';
 import { assertHost } from '../kit/request.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 
 /** More than an event about a payment has. */
 const hintBytesMax = 65_536;

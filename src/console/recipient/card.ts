@@ -17,7 +17,8 @@ import type { Location } from '../../domain/stores/location.ts';
 import { writeLink } from '../kit/identity.ts';
 import { publicPage, type RecipientPlace, type ShownBy } from './place.ts';
 import type { RecipientLanguage } from './texts.ts';
-import type { ConsoleServices, PageResponse } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { hidden } from '../kit/form.ts';
 

@@ -31,7 +31,7 @@ import {
   type RecipientLanguage,
 } from './texts.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { fill } from '../kit/texts.ts';
 
 /** The service worker of all these pages. Its folder is its scope. */

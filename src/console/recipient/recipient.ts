@@ -21,13 +21,8 @@ import { walletKindsOf } from '../wallets/kinds.ts';
 import { recipientCardPage } from './card.ts';
 import { domainOf, limitedPage, placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
-import {
-  throttled,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type OpenRoute,
-  type PageResponse,
-} from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { throttled, type ConsoleResponse, type OpenRoute, type PageResponse } from '../kit/route.ts';
 
 type CodeForm = { readonly typed?: string; readonly error?: string; readonly hasFocus?: boolean };
 

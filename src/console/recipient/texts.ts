@@ -21,7 +21,7 @@ import uk from '../locales/public/uk.json' with { type: 'json' };
 import zhHans from '../locales/public/zh-Hans.json' with { type: 'json' };
 import { localeIn } from '../../domain/stores/region.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import type { ConsoleServices, CustomerLanguage } from '../kit/route.ts';
+import type { ConsoleServices, CustomerLanguage } from '../kit/services.ts';
 import { acceptedTags } from '../kit/texts.ts';
 
 type PublicTexts = typeof en;

@@ -13,12 +13,11 @@ import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField, select } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
 import { typedFields } from '../kit/request.ts';
+import type { ConsoleServices, EmailTools } from '../kit/services.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
-  type ConsoleServices,
-  type EmailTools,
   type PageResponse,
   type StaffRoute,
 } from '../kit/route.ts';

@@ -1,7 +1,7 @@
 /** Whether text on the color of a shop can be read, in words, below the field of the color. */
 
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { ConsoleServices, EmailTools } from '../kit/route.ts';
+import type { ConsoleServices, EmailTools } from '../kit/services.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { settingsTexts } from './page.ts';
 

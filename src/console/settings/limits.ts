@@ -16,7 +16,8 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import type { StoreChanges } from '../../service/stores/store.ts';
 import { inputField, select } from '../kit/form.ts';
 import { amountText, amountValue, parseTypedAmount } from '../kit/format.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import {
   currencyText,
   localeText,

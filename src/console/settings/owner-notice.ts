@@ -6,7 +6,7 @@ import { enqueueOwnerNotices, type NoticeContent } from '../../service/emails/ow
 import type { Script } from '../../storage/sql/sql.ts';
 import { timeText } from '../kit/format.ts';
 import type { Page } from '../kit/page-context.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { catalogue, fillPlain, pageLanguageOf } from '../kit/texts.ts';
 
 type ChangeNotice = Omit<NoticeContent, 'locale'>;

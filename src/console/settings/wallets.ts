@@ -17,13 +17,8 @@ import { timeText } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
 import { facts } from '../kit/parts.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type PageResponse,
-  type StaffRoute,
-  type WalletTools,
-} from '../kit/route.ts';
+import type { WalletTools } from '../kit/services.ts';
+import { seeOther, type ConsoleResponse, type PageResponse, type StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 
 export const walletsPath = '/settings/wallets';

@@ -17,7 +17,8 @@ import { joinMarkup, markup, type Markup } from '../../platform/markup.ts';
 import { kindOf, previewOf, emailPreviewPanel, rejectedPreview } from './email-preview.ts';
 import { hidden, inputField, select, textArea } from '../kit/form.ts';
 import { typedFields } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices, PageResponse, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, PageResponse, StaffRoute } from '../kit/route.ts';
 import { localeText } from '../gate/setup-choices.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
 import {

@@ -9,7 +9,8 @@ import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
 import { amountText, dayText, monthText, timeElement } from '../kit/format.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { staffPills } from './pills.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import { fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';

@@ -9,7 +9,8 @@ import type { Ceremony } from '../../service/staff/passkey-challenge.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
 import { hidden } from '../kit/form.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { ConsoleResponse } from '../kit/route.ts';
 import { fill, textsOf } from '../kit/texts.ts';
 
 const texts = textsOf('gate');

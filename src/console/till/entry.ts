@@ -3,7 +3,7 @@
 import type { Money } from '../../domain/money/money.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { amountValue, moneyParts } from '../kit/format.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import type { PageLanguage } from '../kit/texts.ts';
 import { shortAmount, tillTexts } from './frame.ts';
 import type { Page } from '../kit/page-context.ts';

@@ -12,7 +12,8 @@ import {
   restoredNotice,
   type Document,
 } from '../kit/page.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { StaffRequest } from '../kit/route.ts';
 import { shopLogo } from '../kit/identity.ts';
 import { appLinks } from './app.ts';
 import type { Page } from '../kit/page-context.ts';

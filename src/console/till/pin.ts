@@ -21,12 +21,12 @@ import { cookieNameOf, sessionCookie, setCookie } from '../kit/cookie.ts';
 import { alert, hidden, inputField } from '../kit/form.ts';
 import { documentOf, gatePage, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
   type ConsoleRoute,
-  type ConsoleServices,
   type PageResponse,
   type StaffRequest,
 } from '../kit/route.ts';

@@ -6,7 +6,8 @@ import type { Refundable, RefundableCard } from '../../service/staff-actions/ref
 import { alert } from '../kit/form.ts';
 import { amountValue } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
-import type { ConsoleServices, PageResponse } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import type { PageResponse } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
 import { cardColumn, cardTasks } from './card.ts';
 import { amountEntry, entryData, nextCardBar, payButton } from './entry.ts';

@@ -15,11 +15,11 @@ import { inputField } from '../kit/form.ts';
 import { cardTail, amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
 import { runSearch } from '../kit/lookups.ts';
 import { findResult, hasFields, hasResult, keyInput } from '../kit/once.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
-  type ConsoleServices,
   type PageResponse,
   type StaffRequest,
   type StaffRoute,

@@ -10,7 +10,8 @@ import { endRedemptionKey, sumReversed, undoRedemption } from '../../service/sta
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from '../kit/once.ts';
-import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRoute } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { nextCardBar, payButton } from './entry.ts';
 import { tillTexts } from './frame.ts';

@@ -9,7 +9,7 @@ import { findHealth, mayBeIll } from '../../service/health.ts';
 import type { SignedIn } from '../../service/staff/session.ts';
 import { timeText } from '../kit/format.ts';
 import type { Page } from '../kit/page-context.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';

@@ -33,13 +33,8 @@ import { noRow } from '../kit/live.ts';
 import { countSales } from '../../service/online-sales/list.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { chosenPlace, listPlaces, placeField, placeText } from '../kit/places.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
+import { seeOther, type ConsoleResponse, type StaffRequest, type StaffRoute } from '../kit/route.ts';
 import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { activityRows } from './activity.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';

@@ -17,7 +17,7 @@ import {
 } from '../../service/wallets/apple.ts';
 import { readId } from '../kit/ids.ts';
 import { assertHost } from '../kit/request.ts';
-import type { ConsoleServices, WalletTools } from '../kit/route.ts';
+import type { ConsoleServices, WalletTools } from '../kit/services.ts';
 
 /** The type of a `.pkpass` file. */
 export const passType = 'application/vnd.apple.pkpass';

@@ -1,7 +1,7 @@
 /** The wallets that a store has set up. */
 
 import type { WalletKind } from '../../domain/wallets/wallet.ts';
-import type { ConsoleServices } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/services.ts';
 
 export async function walletKindsOf(
   { wallets }: Pick<ConsoleServices, 'wallets'>,

@@ -42,17 +42,17 @@ import type { Storage } from '../../storage/storage.ts';
 import { mayClaim } from '../../storage/sandbox.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { isOfOrder, orderedEmail } from './ordered.ts';
-import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
+import { emailBackoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
 import type { ClaimedJobs, ClaimRoom, Queue, Sent, SentJob } from '../worker.ts';
 import { cancelReasonOf, contentOf, isHeldWith, type EmailContent } from './content.ts';
 import { emailDestinations, type EmailDestinations, type EmailSenders } from './destinations.ts';
 import { messageIdOf, type Email } from './message.ts';
-import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
 import { senderOf, type Sender } from './sender.ts';
 import { tracedEmail } from './traced.ts';
 import type { EmailTransport } from './transport.ts';
+import { finalSettlement, isHealthy, settlementOf } from './settlement.ts';
 
 /** Metrics and logs of emails. */
 type EmailObserver = {
@@ -90,14 +90,6 @@ export type EmailResult = EmailSettlement | 'held' | null;
 const startsWithinMs = 60_000;
 /** Time to record the outcome after the longest attempt. */
 const settlesWithinMs = 30_000;
-
-const minute = 60_000;
-
-/** For emails that a server rejects because of the service's settings: the operator gets time to correct them. */
-const operatorBackoff: Backoff = Object.freeze({
-  stepsMs: [5 * minute, 10 * minute, 20 * minute, 30 * minute],
-  windowMs: 14 * 24 * 60 * minute,
-});
 
 class EmailQueue implements Queue<EmailJob, EmailResult> {
   readonly name = 'emails';
@@ -300,71 +292,6 @@ function emailOf(claimed: ClaimedEmail, { content, sender, domain }: Loaded): Em
 function fileName({ cardId, id }: ClaimedEmail): string {
   return `${cardId}-${id}`;
 }
-
-function finalSettlement(
-  state: 'sent' | 'kept' | 'bounced' | 'dead' | 'cancelled',
-  response: string,
-): EmailSettlement {
-  return { state, response, nextAt: null, startsOver: false };
-}
-
-function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: EmailOutcome): EmailSettlement {
-  const { response } = outcome;
-  switch (outcome.kind) {
-    case 'sent':
-    case 'kept':
-      return finalSettlement(outcome.kind, response);
-    case 'rejected':
-      return finalSettlement('bounced', response);
-    case 'unknown':
-      return settlementOfRetry(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
-    case 'deferred': {
-      if (outcome.cause === 'temporary')
-        return settlementOfRetry(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
-      // The email is not the cause, so its own 72 hours start later.
-      const firstAt = claimed.sendAt;
-      return {
-        ...settlementOfRetry(ctx, claimed, { response, backoff: operatorBackoff, firstAt }),
-        startsOver: true,
-      };
-    }
-  }
-}
-
-function settlementOfRetry(
-  { clock, random }: Context,
-  { attempts }: ClaimedEmail,
-  {
-    response,
-    backoff,
-    firstAt,
-  }: { readonly response: string; readonly backoff: Backoff; readonly firstAt: number },
-): EmailSettlement {
-  const [byte = 0] = random.bytes(1);
-  const nextAt = nextAttempt(
-    backoff,
-    { made: attempts, firstAt },
-    { now: clock.earliest(), random: byte / 256, retryAfterMs: null },
-  );
-  return { state: nextAt === null ? 'dead' : 'deferred', response, nextAt, startsOver: false };
-}
-
-/** Whether the mail server works. The rejection of one email does not affect the next one. */
-function isHealthy(outcome: EmailOutcome): boolean {
-  switch (outcome.kind) {
-    case 'sent':
-    case 'kept':
-    case 'rejected':
-      return true;
-    case 'unknown':
-      return false;
-    case 'deferred':
-      return outcome.cause === 'temporary' && outcome.code !== null && outcome.code !== serverCloses;
-  }
-}
-
-/** The server closes the connection (RFC 5321, 3.8). */
-const serverCloses = 421;
 
 /** Records that an email waits for its card, which can have been resumed since it was read. */
 function* hold(ctx: Context, claimed: ClaimedEmail): Script<void> {

@@ -14,7 +14,7 @@ import {
   type EmailCounts,
 } from '../../storage/books/today.ts';
 import { hasCards } from '../../storage/cards/card.ts';
-import { anyCard, type CardFilter } from '../../storage/cards/list.ts';
+import { anyCard, type CardFilter } from '../../storage/cards/filter.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findWebhooks } from '../../storage/events/webhook.ts';

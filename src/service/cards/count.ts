@@ -1,7 +1,7 @@
 /** Counts of cards that the books have, for filters that are too wide to read all cards. */
 
 import { balancesOf } from '../../domain/books/reports.ts';
-import type { CardFilter } from '../../storage/cards/list.ts';
+import type { CardFilter } from '../../storage/cards/filter.ts';
 import { findLastClosings } from '../../storage/books/books.ts';
 import type { CardCount } from './list.ts';
 import type { ReportRuns, RequestedReport } from '../books/report-runs.ts';

@@ -5,6 +5,7 @@ import { addDays, dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
+import type { CardFilter, Listed } from '../../storage/cards/filter.ts';
 import {
   countFound,
   countSource,
@@ -12,11 +13,9 @@ import {
   listByBalance,
   listFound,
   sourcesOf,
-  type CardFilter,
   type CardPosition,
   type CardSort,
   type CardSource,
-  type Listed,
 } from '../../storage/cards/list.ts';
 import { findDetailedCards, type DetailedCard } from '../../storage/cards/detailed-card.ts';
 import {

@@ -15,7 +15,8 @@ import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lowerLetters } from '../../domain/cards/tags.ts';
-import { anyCard, type CardFilter, type CardPosition } from '../../storage/cards/list.ts';
+import { anyCard, type CardFilter } from '../../storage/cards/filter.ts';
+import type { CardPosition } from '../../storage/cards/list.ts';
 import {
   balancesAt,
   emailStatusesAt,

@@ -7,7 +7,7 @@ import { cardSuspensionEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import { replaceSuspension } from '../../storage/cards/card.ts';
 import { findChangeEnd, noChanges, recordChange, type ChangeEnd } from '../../storage/cards/change.ts';
-import { findEmailStatus } from '../../storage/cards/list.ts';
+import { findEmailStatus } from '../../storage/cards/filter.ts';
 import { releaseHeldEmails } from '../../storage/emails/email.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';

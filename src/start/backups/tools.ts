@@ -2,7 +2,7 @@
 
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { ConsoleServices } from '../../console/kit/route.ts';
+import type { ConsoleServices } from '../../console/kit/services.ts';
 import { parseBucketHost } from '../../delivery/backups/s3-target.ts';
 import { BackupError, type Backup } from '../../domain/backups/backup.ts';
 import { isWritableFolder, otherDisks, parseMounts } from '../../platform/mounts.ts';

@@ -5,7 +5,7 @@ import { effectOf, type Account, type TransferKind } from '../../domain/money/le
 import type { EntryPlaces } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
-import { issuesAt } from '../cards/list.ts';
+import { issuesAt } from '../cards/filter.ts';
 import { padded } from '../sql/chunks.ts';
 import { entryKindOf } from './books.ts';
 import { all, one, part, sql, toNumber, toNumberOrNull, type Part, type Script } from '../sql/sql.ts';

@@ -3,7 +3,8 @@
 import type { EmailStatus } from '../../domain/cards/state.ts';
 import { ownColumnsOf, toCardState, type CardStateRow, type CurrentCard } from './card.ts';
 import { all, first, parallel, part, sql, toNumber, ValueList, type Part, type Script } from '../sql/sql.ts';
-import { byKey, emailStatusAt } from './list.ts';
+import { emailStatusAt } from './filter.ts';
+import { byKey } from './list.ts';
 
 /** A card with the status of its email. */
 export type DetailedCard = CurrentCard & { readonly emailStatus: EmailStatus };

@@ -2,17 +2,8 @@
 
 import { idMax, idsOf } from '../sql/id-range.ts';
 import { all, first, one, part, sql, toNumber, type Script } from '../sql/sql.ts';
-import {
-  type Listed,
-  type CardPosition,
-  type PositionRow,
-  toPosition,
-  byBatch,
-  byKey,
-  byExpiry,
-  noDays,
-  isMet,
-} from './list.ts';
+import { type Listed, noDays, isMet } from './filter.ts';
+import { type CardPosition, type PositionRow, toPosition, byBatch, byKey, byExpiry } from './list.ts';
 
 /** A stretch of a walk: up to `rowsMax` cards after a position. */
 export type Walk = {

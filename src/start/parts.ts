@@ -1,0 +1,148 @@
+/** The parts of a running service that its server, its pages and its jobs share. */
+
+import { localUseOf, machineRuleOf, type Config } from './config.ts';
+import { databaseConfigOf } from './database.ts';
+import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
+import { openGoogle, type Google } from '../delivery/wallets/google/wallet-objects.ts';
+import { recordedRequests } from '../http/recorded-requests.ts';
+import { codeUses } from '../http/code-uses.ts';
+import { tokenUses } from '../http/token-last-used.ts';
+import type { Services } from '../http/services.ts';
+import { reportRuns } from '../service/books/report-runs.ts';
+import { lastBeat } from '../storage/heartbeat.ts';
+import { createTurns } from '../service/turns.ts';
+import { backupRuns, type Backups } from './backups/backups.ts';
+import type { BackupParts } from './backups/parts.ts';
+import { accountantEmails, type AccountantEmails } from './accountants.ts';
+import { onlineSales, type OnlineSales } from './online-sales.ts';
+import { saleNotices } from './sale-notices.ts';
+import { openPaymentProviders, type PaymentProviders } from '../delivery/payments/payments.ts';
+import { pagesUrlOf, sendNotice, setUpEmail, type EmailSetup } from './email.ts';
+import { ownerNotices, type OwnerNotices } from './owner-notices.ts';
+import { versionRuns, type VersionRuns } from './versions.ts';
+import type { Base } from './base.ts';
+
+export type Parts = {
+  readonly mayUseLoopback: ReturnType<typeof loopbackRule>;
+  /** The instant (ms) up to which the clock is trusted. */
+  readonly trustedUntil: () => Promise<number>;
+  /** Null: the database is on a server. */
+  readonly backups: Backups | null;
+  readonly versions: VersionRuns;
+  readonly google: Google;
+  readonly notices: OwnerNotices;
+  readonly accountants: AccountantEmails;
+  readonly payments: PaymentProviders;
+  /** Null: the service does not know its own address. */
+  readonly onlineSales: OnlineSales | null;
+  readonly shared: Pick<
+    Services,
+    'webhookUrls' | 'turns' | 'reports' | 'tokenUses' | 'retiredCodeUses' | 'stockTries' | 'recordedRequests'
+  > & { readonly email: EmailSetup };
+};
+
+/** The base of links for browsers on this machine, where gift cards have no value; null: there are no such pages. */
+function localPagesUrlOf(config: Config): string | null {
+  const { hasConsole, isSandbox, port, basePath } = config;
+  const isLocal = isSandbox || localUseOf(config).isDevelopment;
+  return hasConsole && isLocal && port !== 0 ? `http://localhost:${port}${basePath}` : null;
+}
+
+/** Returns the common parts of the server, the pages and the jobs. */
+export function partsOf(base: Base): Parts {
+  const {
+    config,
+    log: { logger },
+    emailNetwork,
+    database,
+    guard,
+  } = base;
+  const { ctx, storage } = database;
+  const { limits } = config;
+  const { isDevelopment, isPublicUrlLocal } = localUseOf(config);
+  const isForThisMachine = isPublicUrlLocal || config.isSandbox;
+  const mayUseLoopback = loopbackRule({ isDevelopment, isPublicUrlLocal: isForThisMachine }, storage);
+  const turns = createTurns(limits.waitingListsMax);
+  const email = setUpEmail(config, { database, logger, network: emailNetwork });
+  const pagesUrl = pagesUrlOf(config) ?? localPagesUrlOf(config);
+  const payments = openPaymentProviders({
+    network: emailNetwork,
+    now: () => ctx.wallClock.now(),
+    sandbox: config.isSandbox || isDevelopment ? { ctx, storage, basePath: config.basePath } : null,
+  });
+  return {
+    mayUseLoopback,
+    // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
+    trustedUntil: async () => (guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat)),
+    backups: backupsOf(base),
+    versions: versionRuns({ config, database, logger }),
+    google: openGoogle(emailNetwork, () => ctx.wallClock.now()),
+    notices: ownerNotices({
+      database,
+      send: async (notice) => await sendNotice(ctx, email, notice),
+      rule: machineRuleOf(config),
+      certificate: base.certificate,
+      logger,
+    }),
+    accountants: accountantEmails({ database, email, pagesUrl: pagesUrlOf(config), logger }),
+    payments,
+    onlineSales:
+      pagesUrl === null
+        ? null
+        : onlineSales({
+            database,
+            providers: payments,
+            pagesUrl,
+            isPublic: !isForThisMachine,
+            logger,
+            notify: saleNotices({ database, email, pagesUrl }),
+          }),
+    shared: {
+      email,
+      webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
+      turns,
+      reports: reportRuns({
+        clock: ctx.clock,
+        storage,
+        turns,
+        maxMs: limits.reportMaxMs,
+        runsMax: limits.reportsMax,
+        tookTooLong: ({ store, name }) =>
+          logger.warn({ store: store.domain, report: name }, 'a report took too long and was ended'),
+      }),
+      tokenUses: tokenUses(),
+      retiredCodeUses: codeUses(),
+      stockTries: codeUses(),
+      recordedRequests: recordedRequests({
+        requestsMax: limits.requestsWaitingMax,
+        requestsOfStoreMax: limits.requestsOfStoreWaitingMax,
+      }),
+    },
+  };
+}
+
+/** The sealed backups of the embedded database; null: the database is on a server. */
+function backupsOf({
+  config,
+  database,
+  emailNetwork,
+  readMounts,
+  freeSpace,
+  guard,
+  log,
+}: Base): Backups | null {
+  if (config.database.kind !== 'file') return null;
+  const { backupFolder } = config;
+  const parts: BackupParts = {
+    config: databaseConfigOf(config),
+    database,
+    rule: machineRuleOf(config),
+    operatorPlace: backupFolder === null ? null : { kind: 'folder', folder: backupFolder },
+    network: emailNetwork,
+    readMounts,
+    freeSpace,
+    isClockTrusted: () => guard.isTrusted(),
+    logger: log.logger,
+  };
+  return { parts, runs: backupRuns(parts) };
+}
