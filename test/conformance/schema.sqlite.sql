@@ -843,6 +843,8 @@ CREATE TABLE sale_pages (
   validity_months integer check (validity_months between 1 and 1200),
   -- URLs.
   terms text,
+  -- The terms themselves, which receipts contain.
+  terms_text text check (length(terms_text) between 1 and 40000),
   privacy text,
   imprint text,
   -- Hosts between commas; empty: none.

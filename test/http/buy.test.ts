@@ -460,6 +460,22 @@ test('the receipt and the email with the card name the order, the tax, and the s
   assert.match(await emailWith(service, german.stoppedTitle), /erstattet/);
 });
 
+test('the receipt contains the terms of the store in full, below the order', async () => {
+  const line = 'Gutscheine <b>nicht</b> & „bar“ auszahlbar. שובר\n';
+  const termsText = `§ 1\n${line.repeat(800)}Ende der AGB`;
+  await using service = await startSelling({ termsText });
+  const browser = openBrowser(service);
+  await decide(browser, redirectOf(await order(browser)));
+  const receipt = await emailWith(service, 'receipt');
+  const [above = '', below = ''] = receipt.split('§ 1');
+  assert.match(above, /Order number .*Terms of gift cards $/);
+  assert.equal(below.match(/Gutscheine <b>nicht<\/b> & „bar“ auszahlbar\. שובר/g)?.length, 800);
+  assert.match(below, /Ende der AGB/);
+  const [name] = /[^"/]+(?=">[^<]*receipt)/.exec((await service.request('/dev/mails')).text) ?? assert.fail();
+  const { text } = await service.request(`/dev/mails/${name}/html`);
+  assert.match(text, /Gutscheine &lt;b&gt;nicht&lt;\/b&gt; &amp; „bar“/);
+});
+
 /** The number that a browser finds for a form. */
 function workFor(key: string): string {
   for (let number = 0; ; number += 1) if (isWorkDone(key, String(number))) return String(number);

@@ -116,6 +116,9 @@ test('the settings reject what makes no sense, at their fields', async () => {
     [{ min: '0' }, /greater than 0/],
     [{ min: '300', presets: '' }, /must not be below the smallest/],
     [{ terms_url: 'javascript:alert(1)' }, /starts with https/],
+    [{ terms_text: 'x'.repeat(40_001) }, /at most 40,000 characters/],
+    [{ terms_text: 'x'.repeat(400_000) }, /at most 40,000 characters/],
+    [{ terms_text: 'bell \u0007' }, /without control characters/],
     [{ frame_domains: 'flowers.example nonsense!' }, /at most ten domains/],
     [{ validity_months: '0' }, /1 to 600 months/],
     [{ review_hours: '121' }, /1 to 120 hours/],
@@ -135,6 +138,7 @@ test('the settings are saved, and not over those of another person', async () =>
     presets: '25; 100; 50',
     terms_url: 'https://flowers.example/terms',
     frame_domains: 'https://www.flowers.example/shop, flowers.example',
+    terms_text: `§ 1\r\n${'😀'.repeat(39_996)}`,
     country: 'de',
     validity_months: '12',
   });
@@ -145,6 +149,9 @@ test('the settings are saved, and not over those of another person', async () =>
     [form['presets'], form['frame_domains'], form['country']],
     ['25.00; 50.00; 100.00', 'www.flowers.example flowers.example', 'DE'],
   );
+  const [saved] = await service.query('select terms_text from sale_pages');
+  assert.equal(saved?.['terms_text'], `§ 1\n${'😀'.repeat(39_996)}`);
+  assert.ok(!service.log().includes('😀'));
   assert.match(textOfPage(page), /does not accept so short a validity/);
   const late = await owner.post(path, { ...formOf(before, path), terms_url: '' });
   assert.equal(late.status, 422);

@@ -55,6 +55,8 @@ export type ReceiptOrder = {
   readonly url: string | null;
   /** The name of the payment method; null: unknown. */
   readonly method: string | null;
+  /** The text of the terms, of any form; null: the email has only their address. */
+  readonly terms: string | null;
   /** Whether the card is for the buyer, who can see it on the page of the order. */
   readonly isForBuyer: boolean;
 };

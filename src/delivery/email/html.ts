@@ -31,6 +31,7 @@ function paddingOf(block: Block): string {
       return block.isFirst ? '24px 40px 0' : '10px 40px 0';
     case 'card':
     case 'message':
+    case 'document':
     case 'code':
     case 'facts':
     case 'button':
@@ -51,6 +52,8 @@ function cellOf(block: Block, frame: Frame, qr: Qr | null): Markup {
       return card(block, frame);
     case 'message':
       return message(block, frame);
+    case 'document':
+      return document(block);
     case 'code':
       return code(block, qr);
     case 'facts':
@@ -130,6 +133,12 @@ function message(block: Of<'message'>, frame: Frame): Markup {
               <div class="ink" dir="auto" style="unicode-bidi:isolate;text-align:start;padding-top:6px;font-size:17px;line-height:27px;color:${light.ink};word-break:break-word;overflow-wrap:anywhere">${linesOf(text)}</div>
             </td></tr>
           </table>`;
+}
+
+function document({ label, document: text }: Of<'document'>): Markup {
+  const soft = `font-size:13px;line-height:20px;color:${light.soft}`;
+  return markup`<h2 class="ink" style="margin:0;font-size:16px;line-height:24px;font-weight:600;color:${light.ink}">${htmlOf(label)}</h2>
+          <div class="soft" dir="auto" style="unicode-bidi:isolate;text-align:start;padding-top:6px;${soft};word-break:break-word;overflow-wrap:anywhere">${linesOf(text)}</div>`;
 }
 
 function code({ label, code: groups, hint, alt }: Of<'code'>, qr: Qr | null): Markup {

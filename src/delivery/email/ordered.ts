@@ -37,6 +37,7 @@ export function* orderedEmail(
       number: String(ctx.keys.publicIds.of(sale.id)),
       url: pagesUrl === null ? null : `${pagesUrl}${orderPath(store.domain, saleToken(ctx, sale))}`,
       method,
+      terms: page?.termsText ?? null,
       isForBuyer: delivery === 'self',
     },
     settings: { ...settings, locale, terms: page?.termsUrl ?? settings.terms },

@@ -63,6 +63,8 @@ export type Block =
   | { readonly block: 'facts'; readonly facts: readonly Fact[] }
   | { readonly block: 'button'; readonly text: string; readonly url: string }
   | { readonly block: 'note'; readonly text: string }
+  /** A long text of the store in its own language, with its line breaks. */
+  | { readonly block: 'document'; readonly label: string; readonly document: string }
   /** A paragraph of the last lines. */
   | { readonly block: 'closing'; readonly text: string; readonly isFirst: boolean };
 
@@ -191,7 +193,14 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
     ...button(translate('viewOrder'), order?.url ?? null),
     ...(order?.isForBuyer === true ? [] : [note(translate('receiptNoCode'))]),
     ...(order ? [note(translate('withdrawalNote'))] : []),
+    ...termsBlock(order?.terms ?? null, translate),
   ];
+}
+
+/** Terms that are empty after cleaning are omitted. */
+function termsBlock(text: string | null, translate: Translate): readonly Block[] {
+  const document = cleanText(text ?? '');
+  return document === '' ? [] : [{ block: 'document', label: translate('terms'), document }];
 }
 
 /** The rate and the tax, such as `19%: €7.98`. */

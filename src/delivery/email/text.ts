@@ -42,6 +42,8 @@ function linesOf(block: Block, text: (isolated: string) => string): string {
         `${text(block.label)}:\n${block.message.replaceAll(/^/gm, '> ')}`,
         ...(block.signed ? [factLine(block.signed, text)] : []),
       ].join('\n\n');
+    case 'document':
+      return `${text(block.label)}\n\n${block.document}`;
     case 'code':
       // On its own line the code keeps its order in right-to-left emails without invisible characters, which
       // would be copied with it.

@@ -9,6 +9,8 @@ import { formLengths, type OnlineSale, type ReviewReason, type SaleForm } from '
 export const presetsMax = 6;
 export const frameDomainsMax = 10;
 export const termsUrlLengthMax = 500;
+/** In code points. */
+export const termsTextLengthMax = 40_000;
 
 /** Whether visitors do some work before they submit a form. `auto`: while many forms are opened. */
 export const workDemands = ['off', 'on', 'auto'] as const;
@@ -27,6 +29,11 @@ export type SalePage = {
   readonly validityMonths: number | null;
   /** Null: the page cannot be opened. */
   readonly termsUrl: string | null;
+  /**
+   * The terms themselves, in the receipt: a link is not a durable medium (CJEU C-49/11), on which a buyer gets the terms
+   * after the order (2011/83/EU, article 8(7)). Null: the receipt has only their address.
+   */
+  readonly termsText: string | null;
   readonly privacyUrl: string | null;
   readonly imprintUrl: string | null;
   /** The hosts whose pages can show the buy page in a frame. */

@@ -36,6 +36,7 @@ export function defaultSalePage({ id, currency, issueLimit }: Store): SalePage {
     max,
     validityMonths: null,
     termsUrl: null,
+    termsText: null,
     privacyUrl: null,
     imprintUrl: null,
     frameDomains: [],

@@ -6,11 +6,13 @@ import type { ProviderAccount, ProviderCredential, ProviderKind } from '../../do
 import {
   frameDomainsMax,
   presetsMax,
+  termsTextLengthMax,
   termsUrlLengthMax,
   type SalePage,
 } from '../../domain/online-sales/rules.ts';
 import type { OnlineRefund, OnlineSale } from '../../domain/online-sales/sale.ts';
 import { aboveLimit, isAbove } from '../../domain/stores/store.ts';
+import { longerThan } from '../../domain/text.ts';
 import type { Context } from '../../storage/context.ts';
 import { findStoredSale } from '../../storage/online-sales/sale.ts';
 import { listProviders, removeProvider, saveProvider } from '../../storage/online-sales/provider.ts';
@@ -99,6 +101,8 @@ function errorsOf(page: SavedPage, { issueLimit }: ByStaff['store']): FieldError
   for (const [field, url] of Object.entries(urls))
     if (url !== null && url.length > termsUrlLengthMax)
       errors.add(field, `must have at most ${termsUrlLengthMax} characters`);
+  if (page.termsText !== null && longerThan(page.termsText, termsTextLengthMax))
+    errors.add('terms_text', `must have at most ${termsTextLengthMax} characters`);
   return errors;
 }
 

@@ -1145,6 +1145,8 @@ create table sale_pages (
   validity_months bigint check (validity_months between 1 and 1200),
   -- URLs.
   terms text collate "C",
+  -- The terms themselves, which receipts contain.
+  terms_text text collate "C" check (length(terms_text) between 1 and 40000),
   privacy text collate "C",
   imprint text collate "C",
   -- Hosts between commas; empty: none.

@@ -71,7 +71,7 @@ export type UnknownPayment = {
   readonly at: number;
 };
 
-/** Those of a period (ms), the newest first. */
+/** Returns those of a period (ms), the newest first. */
 export function* listUnknownPayments(
   storeId: number,
   { from, to }: SalePeriod,

@@ -57,6 +57,7 @@ const pages = columns({
   highest: money('max'),
   validity_months: integerOrNull('validityMonths'),
   terms: textOrNull('termsUrl'),
+  terms_text: textOrNull('termsText'),
   privacy: textOrNull('privacyUrl'),
   imprint: textOrNull('imprintUrl'),
   frame_domains: hosts('frameDomains'),

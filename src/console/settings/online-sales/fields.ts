@@ -4,10 +4,12 @@ import type { Money } from '../../../domain/money/money.ts';
 import {
   frameDomainsMax,
   presetsMax,
+  termsTextLengthMax,
   termsUrlLengthMax,
   workDemands,
   type SalePage,
 } from '../../../domain/online-sales/rules.ts';
+import { longerThan, parseText } from '../../../domain/text.ts';
 import { parseDomain } from '../../../domain/stores/store.ts';
 import { amountValue, parseTypedAmount } from '../../kit/format.ts';
 import type { Page } from '../../kit/page-context.ts';
@@ -19,6 +21,7 @@ const saleFields = [
   'max',
   'validity_months',
   'terms_url',
+  'terms_text',
   'privacy_url',
   'imprint_url',
   'frame_domains',
@@ -50,6 +53,7 @@ export function saleValuesOf({ language }: Page, settings: SalePage): SaleValues
     max: amount(settings.max),
     validity_months: settings.validityMonths === null ? '' : String(settings.validityMonths),
     terms_url: settings.termsUrl ?? '',
+    terms_text: settings.termsText ?? '',
     privacy_url: settings.privacyUrl ?? '',
     imprint_url: settings.imprintUrl ?? '',
     frame_domains: settings.frameDomains.join(' '),
@@ -120,6 +124,10 @@ export function readSaleForm(page: Page, present: SalePage): Read {
     max,
     validityMonths: values.validity_months === '' ? null : whole('validity_months', ranges.months, 'months'),
     termsUrl: link('terms_url'),
+    termsText:
+      values.terms_text === ''
+        ? null
+        : (termsIn(values.terms_text) ?? reject('terms_text', 'termsText') ?? null),
     privacyUrl: link('privacy_url'),
     imprintUrl: link('imprint_url'),
     frameDomains: hostsIn(values.frame_domains) ?? reject('frame_domains', 'hosts') ?? [],
@@ -180,6 +188,14 @@ function hostsIn(text: string): readonly string[] | undefined {
   });
   const distinct = [...new Set(hosts)];
   return hosts.length < parts.length || distinct.length > frameDomainsMax ? undefined : distinct;
+}
+
+/** The text of terms with single line ends; undefined: it is too long, or not a text. */
+function termsIn(text: string): string | undefined {
+  // Browsers send two characters for the end of a line.
+  if (longerThan(text, 2 * termsTextLengthMax)) return undefined;
+  const parsed = parseText(text.replaceAll('\r\n', '\n'), termsTextLengthMax);
+  return parsed.ok ? (parsed.value ?? undefined) : undefined;
 }
 
 /** ISO 3166-1 alpha-2. */

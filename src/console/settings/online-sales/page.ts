@@ -14,7 +14,7 @@ import {
 import { saveSaleSettings } from '../../../service/staff-actions/online-sales.ts';
 import { frameParameter } from '../../buy/place.ts';
 import { qrPicture } from '../../kit/code-view.ts';
-import { workDemands } from '../../../domain/online-sales/rules.ts';
+import { termsTextLengthMax, workDemands } from '../../../domain/online-sales/rules.ts';
 import { alert, hidden, inputField, select, textArea } from '../../kit/form.ts';
 import { keyInput } from '../../kit/once.ts';
 import { get, post, type Page } from '../../kit/page-context.ts';
@@ -118,6 +118,7 @@ ${input('validity_months', { hint: hints.validity, mode: 'numeric' })}</div>${sh
 <section class="panel stack" aria-labelledby="law"><h2 id="law">${text.law}</h2><p>${text.lawLead}</p><div class="fields">${input('terms_url', { hint: hints.terms })}
 ${input('privacy_url')}
 ${input('imprint_url')}</div>
+${textArea({ name: 'terms_text', label: labels.terms_text, value: values.terms_text, hint: hints.termsText, error: errors.terms_text })}
 ${textArea({ name: 'frame_domains', label: labels.frame_domains, value: values.frame_domains, hint: hints.frames, error: errors.frame_domains })}</section>
 <section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><p>${text.limitsLead}</p><div class="fields">${amount('address_limit')}
 ${amount('card_limit', hints.card)}
@@ -198,11 +199,14 @@ function windowCode(page: Page): ConsoleResponse {
   return { status: 200, file };
 }
 
+/** The terms as a form sends them: up to four bytes for a character, each in three. */
+const formBytesMax = 12 * termsTextLengthMax + 65_536;
+
 const owners = { sensitive: 'changeSettings' } as const;
 
 export const onlineSaleSettingsRoutes: readonly StaffRoute[] = [
   get(saleSettingsPath, owners, (page) => salesPage(page)),
-  post(saleSettingsPath, owners, saveSales),
+  post(saleSettingsPath, owners, saveSales, { formBytesMax }),
   post(`${saleSettingsPath}/open`, owners, (page) => toggle(page, true)),
   post(`${saleSettingsPath}/close`, owners, (page) => toggle(page, false)),
   post(`${saleSettingsPath}/provider`, owners, (page) =>
