@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dayOf } from '../../src/domain/day.ts';
+import { Fault } from '../../src/domain/fault.ts';
 import type { SalePage } from '../../src/domain/online-sales/rules.ts';
 import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
 import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
@@ -126,6 +128,49 @@ export function testOnlineSales(factory: StorageFactory): void {
     await assert.rejects(begin(another), rejected('store'));
     ctx.clock.advance(dayMs);
     assert.equal((await sell()).state, 'issued');
+  });
+
+  test('orders and payments at the same time pass no limit of a day', async () => {
+    await using plain = await openStore(factory);
+    const limit = amountIn(plain.store, 5_000);
+    await using selling = await openSelling(factory, { addressLimit: limit, cardLimit: limit });
+    const { begin, provider, run, read } = selling;
+    // Writes of one turn can share a transaction.
+    const later = async (place: number) => {
+      for (let turn = 0; turn < 3 * place; turn += 1) await nextTurn();
+      return await begin();
+    };
+    const orders = await Promise.allSettled(Array.from({ length: 12 }, (_, place) => later(place)));
+    const rejected = orders.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    assert.deepEqual(rejected.map((reason) => reason instanceof Fault && reason.code), Array(10).fill('too-many-requests'));
+
+    const others = await Promise.all(Array.from({ length: 8 }, (_, place) => begin({ buyer: email(`bob${place}@example.com`) })));
+    for (const { sessionId } of others) {
+      const held = provider.payments.get(sessionId ?? '') ?? assert.fail();
+      held.fingerprint = 'one payment card';
+      held.state = 'paid';
+    }
+    await Promise.all(others.map((sale) => run(async (sales) => await sales.refresh(keyOfSale(sale)))));
+    const paid = await Promise.all(others.map(read));
+    assert.equal(paid.filter(({ state }) => state === 'issued').length, 2);
+    assert.equal(paid.filter(({ reviewReasons }) => reviewReasons.includes('card_limit')).length, 6);
+  });
+
+  test('a payment counts on its own day, so orders before midnight pass no limit after it', async () => {
+    await using plain = await openStore(factory);
+    const limit = amountIn(plain.store, 5_000);
+    await using selling = await openSelling(factory, { cardLimit: limit });
+    const { begin, provider, run, read, ctx } = selling;
+    const orders = await Promise.all(Array.from({ length: 4 }, () => begin()));
+    ctx.clock.advance(dayMs);
+    for (const { sessionId, ...sale } of orders) {
+      const held = provider.payments.get(sessionId ?? '') ?? assert.fail();
+      held.fingerprint = 'one payment card';
+      held.state = 'paid';
+      await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    }
+    const states = await Promise.all(orders.map(async (sale) => (await read(sale)).state));
+    assert.deepEqual(states, ['issued', 'issued', 'review', 'review']);
   });
 
   test('a form is one sale, and a repetition with other content changes nothing', async () => {

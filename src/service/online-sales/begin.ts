@@ -31,11 +31,13 @@ import {
   findStoredSale,
   insertSale,
   openSaleCode,
-  sumDaySales,
+  sumBegunSales,
+  sumPaidSales,
   updateSale,
   type StoredSale,
 } from '../../storage/online-sales/sale.ts';
-import { RetryTransaction, type Script } from '../../storage/sql/sql.ts';
+import { lockSalePage } from '../../storage/online-sales/settings.ts';
+import { parallel, RetryTransaction, type Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStoreByDomain } from '../../storage/stores/store.ts';
 import { traceDigest, startOfToday } from './limits.ts';
 import { findSaleSettings, isSelling, pageOf } from './settings.ts';
@@ -177,15 +179,20 @@ function assertForm(ctx: Context, { store, page }: BuyPage, form: SaleForm): voi
 
 const hourSeconds = 3_600;
 
-/** @throws Fault `too-many-requests`. */
+/** The limits of payment cards and of the store count again when the sale is paid. @throws Fault `too-many-requests`. */
 function* assertDayLimits(
   ctx: Context,
   store: Store,
   page: SalePage,
   { amount, buyerKey, network }: { amount: Money; buyerKey: string; network: Uint8Array },
 ): Script<void> {
-  const since = idsAt(startOfToday(ctx, store));
-  const sold = yield* sumDaySales(store.id, { since, buyerKey, network });
+  yield* lockSalePage(store.id);
+  const today = startOfToday(ctx, store);
+  const [begun, inStore] = yield* parallel(
+    sumBegunSales(store.id, { since: idsAt(today), buyerKey, network }),
+    sumPaidSales(store.id, today),
+  );
+  const sold = { ...begun, store: inStore };
   const exceeded = (['address', 'network', 'store'] as const satisfies readonly DayLimit[]).find((limit) =>
     exceedsLimit(page, limit, sold[limit], amount),
   );

@@ -18,17 +18,17 @@ import {
 } from '../../domain/online-sales/sale.ts';
 import { nextReadAt, trialMs, unrecordedMs } from '../../domain/online-sales/schedule.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { idsAt } from '../../platform/random.ts';
 import type { Context } from '../../storage/context.ts';
 import { insertRefund, listRefunds, refundsMax, updateRefund } from '../../storage/online-sales/refund.ts';
 import {
   hasBought,
   lockSale,
   sumCardSales,
-  sumDaySales,
+  sumPaidSales,
   updateSale,
   type StoredSale,
 } from '../../storage/online-sales/sale.ts';
+import { lockSalePage } from '../../storage/online-sales/settings.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
 import { converge, hasTaken, insertRequested, takeWhatIsLeft, type Converged } from './going-back.ts';
@@ -147,11 +147,12 @@ function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Scr
     return returned(paid, { reason, now });
   }
   const page = yield* pageOf(store);
-  const since = idsAt(startOfToday(ctx, store));
-  const [hasBoughtBefore, soldToCard, { store: soldInStore }] = yield* parallel(
+  yield* lockSalePage(store.id);
+  const since = startOfToday(ctx, store);
+  const [hasBoughtBefore, soldToCard, soldInStore] = yield* parallel(
     sale.buyerKey === null ? resolved(false) : hasBought(store.id, sale.buyerKey),
-    fingerprint ? sumCardSales(store.id, { since, fingerprint, except: sale.id }) : resolved(0n),
-    sumDaySales(store.id, { since, buyerKey: null, network: null }),
+    fingerprint ? sumCardSales(store.id, { since, fingerprint }) : resolved(0n),
+    sumPaidSales(store.id, since),
   );
   const facts = { sale, payment, isFirst: !hasBoughtBefore, soldToCard, soldInStore };
   const reviewReasons = reviewReasonsOf(page, facts);

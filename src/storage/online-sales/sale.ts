@@ -216,33 +216,38 @@ export function* listSalesOf(
   return rows.map(toSale);
 }
 
-/** The sums that count towards the limits of a day, in minor units. */
-export type DaySales = { readonly address: bigint; readonly network: bigint; readonly store: bigint };
-
-/** @param since the internal id from which sales are of the day. */
-export function* sumDaySales(
+/**
+ * Sums the sales of a day of one address and of one network that were paid or can still be paid, in minor units: else many
+ * forms would be submitted before the first one is paid. @param since the internal id from which sales are of the day.
+ */
+export function* sumBegunSales(
   storeId: number,
-  { since, buyerKey, network }: { since: number; buyerKey: string | null; network: Uint8Array | null },
-): Script<DaySales> {
-  // Sales that can still be paid count: else many forms would be opened before the first one is paid.
-  const row = yield* one(sql<{ address: bigint; network: bigint; store: bigint }>`
+  { since, buyerKey, network }: { since: number; buyerKey: string; network: Uint8Array },
+): Script<{ readonly address: bigint; readonly network: bigint }> {
+  return yield* one(sql<{ address: bigint; network: bigint }>`
     select
       cast(coalesce(sum(case when buyer_key = ${buyerKey} then amount else 0 end), 0) as bigint) as address,
-      cast(coalesce(sum(case when network = ${network} then amount else 0 end), 0) as bigint) as network,
-      cast(coalesce(sum(case when state in ('review', 'issued') then amount else 0 end), 0) as bigint) as store
+      cast(coalesce(sum(case when network = ${network} then amount else 0 end), 0) as bigint) as network
     from online_sales
     where store_id = ${storeId} and id >= ${since} and state not in ('expired', 'failed', 'returned')`);
-  return row;
 }
 
-/** Sums the payments with a payment card since an instant, in minor units. @param since an internal id. */
+/** Sums the payments since an instant (ms) that have a card or are reviewed, in minor units. */
+export function* sumPaidSales(storeId: number, since: number): Script<bigint> {
+  const { sold } = yield* one(sql<{ sold: bigint }>`
+    select cast(coalesce(sum(amount), 0) as bigint) as sold from online_sales
+    where store_id = ${storeId} and paid_at >= ${since} and state in ('review', 'issued')`);
+  return sold;
+}
+
+/** Sums those with a payment card, as `sumPaidSales`. */
 export function* sumCardSales(
   storeId: number,
-  { since, fingerprint, except }: { since: number; fingerprint: Uint8Array; except: number },
+  { since, fingerprint }: { readonly since: number; readonly fingerprint: Uint8Array },
 ): Script<bigint> {
   const { sold } = yield* one(sql<{ sold: bigint }>`
     select cast(coalesce(sum(amount), 0) as bigint) as sold from online_sales
-    where store_id = ${storeId} and fingerprint = ${fingerprint} and id >= ${since} and id <> ${except}
+    where store_id = ${storeId} and fingerprint = ${fingerprint} and paid_at >= ${since}
       and state in ('review', 'issued')`);
   return sold;
 }

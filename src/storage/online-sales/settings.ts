@@ -15,7 +15,8 @@ import {
   type Column,
   type RowOf,
 } from '../sql/columns.ts';
-import { execute, first, sql, type Script } from '../sql/sql.ts';
+import { forUpdate } from '../sql/fragments.ts';
+import { execute, first, lock, sql, type Script } from '../sql/sql.ts';
 
 type InCurrency = { readonly currency: string };
 
@@ -79,6 +80,11 @@ export function* findSalePage(storeId: number): Script<SalePage | undefined> {
   const row = yield* first(sql<RowOf<typeof pages>>`
     select ${pages.names} from sale_pages where store_id = ${storeId}`);
   return row && pages.read(row);
+}
+
+/** Locks the settings until the transaction ends: sales that count towards the limits of a day come one after another. */
+export function* lockSalePage(storeId: number): Script<void> {
+  yield* execute(lock`select store_id from sale_pages where store_id = ${storeId} ${forUpdate}`);
 }
 
 export function* saveSalePage(page: SalePage): Script<void> {
