@@ -42,7 +42,16 @@ add_action('plugins_loaded', static function (): void {
     }
 });
 
+// Steps that were scheduled when the plugin was deactivated are lost: the comparison repeats them.
+register_activation_hook(__FILE__, static function (): void {
+    if (function_exists('as_schedule_single_action')) {
+        as_schedule_single_action(time() + 60, \Largesse\WooCommerce\Comparison::TASK, [], 'largesse');
+    }
+});
+
 register_deactivation_hook(__FILE__, static function (): void {
+    // The address of the page of the account is added again when the plugin is active again.
+    delete_option('largesse_rules');
     if (function_exists('as_unschedule_all_actions')) {
         as_unschedule_all_actions('', [], 'largesse');
     }

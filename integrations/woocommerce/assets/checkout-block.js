@@ -79,7 +79,7 @@
         description: h(
           Fragment,
           null,
-          texts.balance.replace('%s', formatPrice(card.available, currency)),
+          texts.balance.replace('%s', () => formatPrice(card.available, currency)),
           ' ',
           h(
             'button',

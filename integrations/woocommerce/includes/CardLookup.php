@@ -9,9 +9,6 @@ defined('ABSPATH') || exit;
 /** Finds a card by the code that a visitor typed. Unknown codes are limited per visitor. */
 final class CardLookup
 {
-    private const UNKNOWN_MAX = 10;
-    private const UNKNOWN_SECONDS = 15 * MINUTE_IN_SECONDS;
-
     /**
      * @return array<string, mixed> the card of the response
      * @throws Rejected with a text for the visitor
@@ -22,22 +19,28 @@ final class CardLookup
         if (preg_match('/^[0-9A-Za-z]{8,20}$/', $code) !== 1) {
             throw new Rejected(__('This is not the code of a gift card.', 'largesse-gift-cards'));
         }
-        $key = 'largesse_unknown_' . hash('sha256', self::visitor() . wp_salt());
-        $unknown = (int) get_transient($key);
-        if ($unknown >= self::UNKNOWN_MAX) {
-            throw new Rejected(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
+        $visitor = new Visitor();
+        $isUnknown = false;
+        try {
+            $visitor->reserveUnknown();
+        } catch (Unreachable) {
+            throw new Rejected(self::unavailable());
         }
         try {
             return Client::forCustomer()->send('POST', '/gift_card/lookup', ['code' => $code])['gift_card'];
         } catch (ServiceError $error) {
-            if ($error->status === 404) {
-                set_transient($key, $unknown + 1, self::UNKNOWN_SECONDS);
+            $isUnknown = $error->status === 404;
+            if ($isUnknown) {
                 throw new Rejected(__('There is no gift card with this code.', 'largesse-gift-cards'));
             }
             Log::error('A gift card was not looked up: ' . $error->getMessage());
             throw new Rejected(self::unavailable());
         } catch (Unreachable) {
             throw new Rejected(self::unavailable());
+        } finally {
+            if (!$isUnknown) {
+                $visitor->releaseUnknown();
+            }
         }
     }
 
@@ -54,12 +57,5 @@ final class CardLookup
             'suspended' => __('This gift card is suspended. Contact the shop.', 'largesse-gift-cards'),
             default => __('This gift card is empty.', 'largesse-gift-cards'),
         };
-    }
-
-    /** The address of the connection. A shop behind a proxy whose server does not set it can name another one. */
-    private static function visitor(): string
-    {
-        $address = is_string($_SERVER['REMOTE_ADDR'] ?? null) ? $_SERVER['REMOTE_ADDR'] : '';
-        return (string) apply_filters('largesse_visitor_address', $address);
     }
 }

@@ -17,6 +17,13 @@ final class CartGift
 {
     public const KEY = 'largesse_gift';
     public const META = '_largesse_gift';
+    /** A field of an order that has such lines. */
+    public const ORDER_META = '_largesse_gifts';
+    /** The bytes of a field that are read: a message can have 1000 characters. */
+    private const SENT_MAX = 8000;
+
+    /** Whether this request sent a form with a mistake. */
+    private static bool $isMistaken = false;
 
     public static function register(): void
     {
@@ -26,7 +33,7 @@ final class CartGift
         add_action('woocommerce_store_api_validate_add_to_cart', self::validateStoreApi(...));
         add_action('woocommerce_before_calculate_totals', self::setPrices(...), 5);
         add_filter('woocommerce_get_item_data', self::describe(...), 10, 2);
-        add_action('woocommerce_checkout_create_order_line_item', self::addToOrder(...), 10, 3);
+        add_action('woocommerce_checkout_create_order_line_item', self::addToOrder(...), 10, 4);
         add_action('woocommerce_privacy_remove_order_personal_data', self::erase(...));
     }
 
@@ -46,20 +53,34 @@ final class CartGift
         }
         $today = wp_date('Y-m-d');
         echo '<form class="cart" method="post" enctype="multipart/form-data">';
-        woocommerce_form_field('largesse_amount', ['type' => 'select', 'label' => __('Amount', 'largesse-gift-cards'), 'required' => true, 'options' => $amounts]);
+        self::showField('largesse_amount', ['type' => 'select', 'label' => __('Amount', 'largesse-gift-cards'), 'required' => true, 'options' => $amounts]);
         if ($own !== null) {
             /* translators: 1: an amount, 2: an amount */
             $label = sprintf(__('Own amount, %1$s to %2$s', 'largesse-gift-cards'), wp_strip_all_tags(wc_price((float) $own['min'])), wp_strip_all_tags(wc_price((float) $own['max'])));
-            woocommerce_form_field('largesse_own_amount', ['type' => 'text', 'label' => html_entity_decode($label, ENT_QUOTES, 'UTF-8'), 'custom_attributes' => ['inputmode' => 'decimal']]);
+            self::showField('largesse_own_amount', ['type' => 'text', 'label' => html_entity_decode($label, ENT_QUOTES, 'UTF-8'), 'custom_attributes' => ['inputmode' => 'decimal']]);
         }
-        woocommerce_form_field('largesse_recipient_name', ['type' => 'text', 'label' => __('Name of the recipient', 'largesse-gift-cards'), 'maxlength' => 100]);
-        woocommerce_form_field('largesse_recipient_email', ['type' => 'email', 'label' => __('Email of the recipient', 'largesse-gift-cards'), 'description' => __('Without it, the card is sent to you.', 'largesse-gift-cards')]);
-        woocommerce_form_field('largesse_sender_name', ['type' => 'text', 'label' => __('Your name', 'largesse-gift-cards'), 'maxlength' => 100]);
-        woocommerce_form_field('largesse_message', ['type' => 'textarea', 'label' => __('Message', 'largesse-gift-cards'), 'maxlength' => 1000]);
-        woocommerce_form_field('largesse_send_on', ['type' => 'date', 'label' => __('Day of delivery', 'largesse-gift-cards'), 'custom_attributes' => ['min' => $today]]);
-        woocommerce_form_field('largesse_design', ['type' => 'select', 'label' => __('Design', 'largesse-gift-cards'), 'options' => ['' => __('Of the shop', 'largesse-gift-cards')] + self::designs()]);
+        self::showField('largesse_recipient_name', ['type' => 'text', 'label' => __('Name of the recipient', 'largesse-gift-cards'), 'maxlength' => 100]);
+        self::showField('largesse_recipient_email', ['type' => 'email', 'label' => __('Email of the recipient', 'largesse-gift-cards'), 'description' => __('Without it, the card is sent to you.', 'largesse-gift-cards')]);
+        self::showField('largesse_sender_name', ['type' => 'text', 'label' => __('Your name', 'largesse-gift-cards'), 'maxlength' => 100]);
+        self::showField('largesse_message', ['type' => 'textarea', 'label' => __('Message', 'largesse-gift-cards'), 'maxlength' => 1000]);
+        self::showField('largesse_send_on', ['type' => 'date', 'label' => __('Day of delivery', 'largesse-gift-cards'), 'custom_attributes' => ['min' => $today]]);
+        self::showField('largesse_design', ['type' => 'select', 'label' => __('Design', 'largesse-gift-cards'), 'options' => ['' => __('Of the shop', 'largesse-gift-cards')] + self::designs()]);
         woocommerce_quantity_input(['min_value' => 1, 'max_value' => 100], $product);
-        printf('<button type="submit" name="add-to-cart" value="%d" class="single_add_to_cart_button button alt">%s</button></form>', (int) $product->get_id(), esc_html($product->single_add_to_cart_text()));
+        $class = trim('single_add_to_cart_button button alt ' . wc_wp_theme_get_element_class_name('button'));
+        printf('<button type="submit" name="add-to-cart" value="%d" class="%s">%s</button></form>', (int) $product->get_id(), esc_attr($class), esc_html($product->single_add_to_cart_text()));
+    }
+
+    /** A form with a mistake is shown again with what the customer typed. @param array<string, mixed> $field */
+    private static function showField(string $name, array $field): void
+    {
+        woocommerce_form_field($name, $field, self::$isMistaken ? self::sentText($name, self::SENT_MAX) : null);
+    }
+
+    /** The text of a field of the form. */
+    private static function sentText(string $name, int $max): string
+    {
+        $sent = $_POST[$name] ?? null; // phpcs:ignore WordPress.Security.NonceVerification.Missing -- a cart is changed without one.
+        return is_string($sent) && strlen($sent) <= self::SENT_MAX ? mb_substr((string) wp_unslash($sent), 0, $max) : '';
     }
 
     /** @return array<string, string> */
@@ -83,8 +104,7 @@ final class CartGift
      */
     private static function read(GiftCardProduct $product): array
     {
-        $sent = wp_unslash($_POST); // phpcs:ignore WordPress.Security.NonceVerification.Missing -- a cart is changed without one.
-        $line = static fn(string $name, int $max): string => mb_substr(trim((string) preg_replace('/[\p{C}\s]+/u', ' ', is_string($sent[$name] ?? null) ? $sent[$name] : '')), 0, $max);
+        $line = static fn(string $name, int $max): string => mb_substr(trim((string) preg_replace('/[\p{C}\s]+/u', ' ', self::sentText($name, self::SENT_MAX))), 0, $max);
         $decimals = OrderCards::decimals();
         $typed = $line('largesse_amount', 20);
         $typed = $typed === 'own' ? $line('largesse_own_amount', 20) : $typed;
@@ -100,8 +120,8 @@ final class CartGift
         if ($day !== '' && (preg_match('/^\d{4}-\d{2}-\d{2}$/', $day) !== 1 || $day < wp_date('Y-m-d') || $day > wp_date('Y-m-d', time() + 364 * DAY_IN_SECONDS))) {
             throw new Rejected(__('The day of delivery must be within a year.', 'largesse-gift-cards'));
         }
-        $message = is_string($sent['largesse_message'] ?? null) ? $sent['largesse_message'] : '';
-        $message = mb_substr(trim((string) preg_replace('/[^\P{C}\n\t]/u', '', str_replace("\r\n", "\n", $message))), 0, 1000);
+        $message = str_replace("\r\n", "\n", self::sentText('largesse_message', self::SENT_MAX));
+        $message = mb_substr(trim((string) preg_replace('/[^\P{C}\n\t]/u', '', $message)), 0, 1000);
         $design = $line('largesse_design', 20);
         return [
             'amount' => Money::decimalOf($units, $decimals),
@@ -124,6 +144,7 @@ final class CartGift
             self::read($product);
             return $passed;
         } catch (Rejected $rejected) {
+            self::$isMistaken = true;
             wc_add_notice($rejected->getMessage(), 'error');
             return false;
         }
@@ -155,6 +176,13 @@ final class CartGift
         }
     }
 
+    /** WooCommerce removes an address between angle brackets. @param Gift $gift */
+    private static function recipientOf(array $gift): string
+    {
+        [$name, $email] = [$gift['recipient_name'], $gift['recipient_email']];
+        return $name === '' || $email === '' ? $name . $email : "$name ($email)";
+    }
+
     /**
      * @param Gift $gift
      * @return array<string, string> by their labels
@@ -162,7 +190,7 @@ final class CartGift
     private static function texts(array $gift): array
     {
         return array_filter([
-            __('Recipient', 'largesse-gift-cards') => trim($gift['recipient_name'] . ' ' . ($gift['recipient_email'] === '' ? '' : "<{$gift['recipient_email']}>")),
+            __('Recipient', 'largesse-gift-cards') => self::recipientOf($gift),
             __('From', 'largesse-gift-cards') => $gift['sender_name'],
             __('Message', 'largesse-gift-cards') => $gift['message'],
             __('Day of delivery', 'largesse-gift-cards') => $gift['send_on'],
@@ -203,11 +231,13 @@ final class CartGift
     }
 
     /** @param array<string, mixed> $values */
-    public static function addToOrder(\WC_Order_Item_Product $item, string $key, array $values): void
+    public static function addToOrder(\WC_Order_Item_Product $item, string $key, array $values, \WC_Order $order): void
     {
         if (!isset($values[self::KEY])) {
             return;
         }
+        // The comparison finds the order by it.
+        $order->update_meta_data(self::ORDER_META, 'yes');
         $item->add_meta_data(self::META, $values[self::KEY], true);
         foreach (self::texts($values[self::KEY]) as $label => $text) {
             $item->add_meta_data($label, $text);

@@ -70,7 +70,7 @@ final class Checkout
             Totals::setTotal($order, $gross, $cards);
         };
         try {
-            OrderLock::with($order->get_id(), $plan);
+            Lock::order($order->get_id(), $plan);
         } catch (Unreachable) {
             throw new Rejected(CardLookup::unavailable());
         }

@@ -14,6 +14,7 @@ final class Client
 {
     private const ATTEMPT_SECONDS = 2.5;
     private const ATTEMPTS_MAX = 2;
+    private const SECONDS_MIN = 0.5;
     private const RESPONSE_BYTES_MAX = 2_000_000;
 
     private readonly float $deadline;
@@ -56,13 +57,17 @@ final class Client
             throw new Unreachable('Largesse did not respond a moment ago');
         }
         for ($attempt = 1; ; $attempt += 1) {
+            // The time of this page is over: this says nothing about the service.
+            if ($this->secondsLeft() < self::SECONDS_MIN) {
+                throw new Unreachable('no time is left');
+            }
             try {
                 $response = $this->attempt($method, $path, $body);
                 Circuit::worked();
                 return $response;
             } catch (Unreachable $error) {
                 Circuit::failed();
-                if ($attempt >= self::ATTEMPTS_MAX || $this->secondsLeft() < 0.5) {
+                if ($attempt >= self::ATTEMPTS_MAX || $this->secondsLeft() < self::SECONDS_MIN) {
                     Log::warning("$method " . self::loggedPath($path) . ': ' . $error->getMessage());
                     throw $error;
                 }
@@ -85,9 +90,6 @@ final class Client
     private function attempt(string $method, string $path, ?array $body): array
     {
         $seconds = min($this->forCustomer ? self::ATTEMPT_SECONDS : 10.0, $this->secondsLeft());
-        if ($seconds < 0.2) {
-            throw new Unreachable('no time is left');
-        }
         $headers = ['Authorization' => 'Bearer ' . trim(Settings::get('token')), 'Accept' => 'application/json'];
         if ($body !== null) {
             $headers['Content-Type'] = 'application/json';

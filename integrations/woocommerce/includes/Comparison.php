@@ -6,7 +6,7 @@ namespace Largesse\WooCommerce;
 
 defined('ABSPATH') || exit;
 
-/** Compares the orders of the last days with the holds and transactions of Largesse every night, and extends holds every hour. */
+/** Compares the orders of the last days with the holds, transactions and gift cards of Largesse every night, and extends holds every hour. */
 final class Comparison
 {
     public const RESULT = 'largesse_comparison';
@@ -39,9 +39,9 @@ final class Comparison
      * @param array<string, mixed> $query
      * @return \Generator<\WC_Order>
      */
-    private static function orders(array $query): \Generator
+    private static function orders(string $field, array $query): \Generator
     {
-        $known = ['type' => 'shop_order', 'limit' => 100, 'orderby' => 'ID', 'order' => 'ASC', 'meta_key' => OrderCards::META, 'meta_compare' => 'EXISTS'];
+        $known = ['type' => 'shop_order', 'limit' => 100, 'orderby' => 'ID', 'order' => 'ASC', 'meta_key' => $field, 'meta_compare' => 'EXISTS'];
         for ($page = 1; $page <= self::PAGES_MAX; $page += 1) {
             $orders = wc_get_orders($query + $known + ['paged' => $page]);
             foreach ($orders as $order) {
@@ -59,7 +59,7 @@ final class Comparison
     public static function extend(): void
     {
         if (Settings::isConfigured()) {
-            foreach (self::orders(['status' => ['pending', 'on-hold']]) as $order) {
+            foreach (self::orders(OrderCards::META, ['status' => ['pending', 'on-hold']]) as $order) {
                 Settlement::follow($order->get_id(), Client::forTask());
             }
         }
@@ -71,20 +71,27 @@ final class Comparison
         if (!Settings::isConfigured()) {
             return;
         }
+        $earlier = get_option(self::RESULT);
+        $earlier = is_array($earlier) ? $earlier : ['at' => 0, 'orders' => 0, 'holds' => 0, 'differences' => []];
+        // Nothing was compared while the plugin was not active, or while Largesse did not respond.
+        $last = $earlier['at'] > 0 ? min($earlier['at'], time()) : time();
+        $isRecent = ['date_modified' => '>' . ($last - self::DAYS * DAY_IN_SECONDS)];
         try {
-            [$holds, $found] = [self::openHolds(), []];
-            $seen = 0;
-            foreach (self::orders(['date_modified' => '>' . (time() - self::DAYS * DAY_IN_SECONDS)]) as $order) {
-                $seen += 1;
+            [$holds, $found, $seen] = [self::openHolds(), [], []];
+            foreach (self::orders(OrderCards::META, $isRecent) as $order) {
+                $seen[$order->get_id()] = true;
                 array_push($found, ...self::compareOrder($order, $holds));
+            }
+            foreach (self::orders(CartGift::ORDER_META, $isRecent) as $order) {
+                $seen[$order->get_id()] = true;
+                array_push($found, ...self::named($order, Issuing::compare($order)));
             }
             foreach ($holds as $external => $hold) {
                 array_push($found, ...self::compareHold((string) $external, $hold));
             }
-            $result = ['at' => time(), 'orders' => $seen, 'holds' => count($holds), 'differences' => array_slice($found, 0, 500), 'error' => ''];
+            $result = ['at' => time(), 'orders' => count($seen), 'holds' => count($holds), 'differences' => array_slice($found, 0, 500), 'error' => ''];
         } catch (Unreachable | ServiceError $error) {
-            $earlier = get_option(self::RESULT);
-            $result = ['error' => $error->getMessage()] + (is_array($earlier) ? $earlier : ['at' => 0, 'orders' => 0, 'holds' => 0, 'differences' => []]);
+            $result = ['error' => $error->getMessage()] + $earlier;
         }
         update_option(self::RESULT, $result, false);
         Log::info('Orders and gift cards were compared: ' . count($result['differences']) . ' differences' . ($result['error'] === '' ? '' : ', ' . $result['error']));
@@ -127,6 +134,10 @@ final class Comparison
                 return [];
             }
         }
+        // The order can have used or voided it since the holds were read.
+        if (Client::forTask()->send('GET', "/holds/{$hold['id']}")['hold']['status'] !== 'open') {
+            return [];
+        }
         if (in_array($external, $cards?->dropped ?? [], true)) {
             Settlement::later($orderId, 5);
         }
@@ -145,16 +156,20 @@ final class Comparison
         $decimals = OrderCards::decimals();
         $texts = [];
         $isPaid = in_array($order->get_status(), wc_get_is_paid_statuses(), true);
-        if (abs(Totals::grossOf($order, $cards) - self::goodsOf($order)) > 1) {
+        $isEnded = $order->has_status(['cancelled', 'failed', 'refunded']);
+        $isRight = abs(Totals::grossOf($order, $cards) - self::goodsOf($order)) <= 1;
+        if (!$isRight) {
             $texts[] = __('The total and the gift cards are not what the goods, tax and shipping cost.', 'largesse-gift-cards');
         }
         foreach ($cards->rows as $row) {
             $name = Totals::label($row['last']);
             $hold = $holds[$row['external']] ?? null;
             if ($row['state'] === 'failed' || ($isPaid && $row['state'] !== 'captured')) {
-                Settlement::later($order->get_id(), 5);
                 /* translators: %s: the name of a gift card */
                 $texts[] = sprintf(__('The order is paid, but %s is not.', 'largesse-gift-cards'), $name);
+            } elseif ($isEnded && $hold !== null) {
+                /* translators: %s: the name of a gift card */
+                $texts[] = sprintf(__('The order is cancelled or has failed, but %s still reserves its amount.', 'largesse-gift-cards'), $name);
             } elseif ($row['state'] === 'held' && ($hold === null || Money::unitsOf($hold['amount'], $decimals) !== Money::unitsOf($row['held'], $decimals))) {
                 /* translators: %s: the name of a gift card */
                 $texts[] = sprintf(__('%s no longer reserves the amount of the order.', 'largesse-gift-cards'), $name);
@@ -164,6 +179,19 @@ final class Comparison
             $texts[] = __('The order is cancelled or refunded, but its gift cards were not given the amount back.', 'largesse-gift-cards');
         }
         array_push($texts, ...self::compareRefunds($order, $cards), ...self::compareEntries($order, $cards));
+        // A task repeats what its status asks for. An order with another total is left to staff: its customer may have paid all of it.
+        if ($texts !== [] && $isRight) {
+            Settlement::later($order->get_id(), 5);
+        }
+        return self::named($order, $texts);
+    }
+
+    /**
+     * @param list<string> $texts
+     * @return list<array{order: int, text: string}>
+     */
+    private static function named(\WC_Order $order, array $texts): array
+    {
         return array_map(static fn(string $text): array => ['order' => $order->get_id(), 'text' => $text], $texts);
     }
 

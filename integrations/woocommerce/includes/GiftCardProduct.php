@@ -6,7 +6,10 @@ namespace Largesse\WooCommerce;
 
 defined('ABSPATH') || exit;
 
-/** A product whose customers choose an amount. Its price in lists is the smallest amount. */
+/**
+ * A product whose customers choose an amount. Its price in lists is the smallest amount, which is not stored as a price: without
+ * the plugin, WooCommerce would sell it as a simple product for this price, and no card would be issued.
+ */
 final class GiftCardProduct extends \WC_Product_Simple
 {
     public const TYPE = 'largesse_gift_card';
@@ -58,6 +61,28 @@ final class GiftCardProduct extends \WC_Product_Simple
     public function add_to_cart_text(): string
     {
         return __('Choose an amount', 'largesse-gift-cards');
+    }
+
+    /** The amount of a line of the cart, else the smallest amount. */
+    public function get_price($context = 'view')
+    {
+        $price = parent::get_price($context);
+        return $context === 'view' && $price === '' ? $this->leastAmount() : $price;
+    }
+
+    /** The price before a reduction, which a gift card does not have. */
+    public function get_regular_price($context = 'view')
+    {
+        return $context === 'view' ? $this->get_price() : parent::get_regular_price($context);
+    }
+
+    private function leastAmount(): string
+    {
+        $decimals = OrderCards::decimals();
+        $own = $this->ownAmount();
+        $amounts = $own === null ? $this->amounts() : [...$this->amounts(), $own['min']];
+        $units = array_map(static fn(string $amount): int => Money::unitsOf($amount, $decimals), $amounts);
+        return $units === [] ? '' : Money::decimalOf(min($units), $decimals);
     }
 
     public function get_price_html($deprecated = ''): string
@@ -140,11 +165,9 @@ final class GiftCardProduct extends \WC_Product_Simple
         $this->update_meta_data('_largesse_amounts', $amounts);
         $this->update_meta_data('_largesse_own_min', $hasOwn ? $min : '');
         $this->update_meta_data('_largesse_own_max', $hasOwn ? $max : '');
-        $all = array_map(static fn(string $amount): int => Money::unitsOf($amount, $decimals), $hasOwn ? [...$amounts, $min] : $amounts);
-        $least = $all === [] ? '' : Money::decimalOf(min($all), $decimals);
-        $this->set_regular_price($least);
+        $this->set_regular_price('');
         $this->set_sale_price('');
-        $this->set_price($least);
+        $this->set_price('');
         if ($isNew) {
             // VAT of a multi-purpose card is due when it is redeemed. The shop can choose a tax for single-purpose cards.
             $this->set_tax_status('none');

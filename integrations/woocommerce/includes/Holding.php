@@ -16,7 +16,7 @@ final class Holding
     public static function hold(int $orderId, Client $client): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId, $client): void {
+            Lock::order($orderId, static function () use ($orderId, $client): void {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return;
@@ -76,7 +76,7 @@ final class Holding
     {
         $text = CardLookup::unavailable();
         try {
-            OrderLock::with($orderId, static function () use ($orderId, $error, &$text): void {
+            Lock::order($orderId, static function () use ($orderId, $error, &$text): void {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return;

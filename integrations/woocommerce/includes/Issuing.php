@@ -49,7 +49,7 @@ final class Issuing
     public static function follow(int $orderId, Client $client, int $retry = 0): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId, $client): void {
+            Lock::order($orderId, static function () use ($orderId, $client): void {
                 $order = wc_get_order($orderId);
                 if (!$order instanceof \WC_Order) {
                     return;
@@ -70,26 +70,67 @@ final class Issuing
 
     private static function followItem(\WC_Order $order, \WC_Order_Item_Product $item, Client $client): void
     {
+        $issued = self::issuedOf($item);
+        foreach (self::stepsOf($order, $item) as $number => $step) {
+            $known = $issued[$number] ?? null;
+            if ($step === 'issue') {
+                $issued[$number] = self::issue($order, $item, $number, $client);
+            } elseif ($step === 'suspend') {
+                $reason = 'WooCommerce order ' . $order->get_order_number() . ': ' . $order->get_status();
+                $issued[$number]['state'] = self::change($known['card'], 'suspend', ['reason' => $reason], $client) ? 'suspended' : 'failed';
+            } else {
+                $issued[$number]['state'] = self::change($known['card'], 'resume', null, $client) ? 'issued' : 'failed';
+            }
+            $item->update_meta_data(self::ISSUED, $issued);
+            $item->save_meta_data();
+        }
+    }
+
+    /** @return array<int, 'issue'|'suspend'|'resume'> by the numbers of the cards of a line, from 1 */
+    private static function stepsOf(\WC_Order $order, \WC_Order_Item_Product $item): array
+    {
         $isPaid = in_array($order->get_status(), wc_get_is_paid_statuses(), true);
         $isEnded = in_array($order->get_status(), ['cancelled', 'failed', 'refunded', 'trash'], true);
         $bought = (int) $item->get_quantity();
         $valid = $isEnded ? 0 : max(0, $bought + (int) $order->get_qty_refunded_for_item($item->get_id()));
         $issued = self::issuedOf($item);
+        $steps = [];
         for ($number = 1; $number <= $bought; $number += 1) {
             $known = $issued[$number] ?? null;
             if ($number <= $valid && $isPaid && ($known['card'] ?? 0) === 0) {
-                $issued[$number] = self::issue($order, $item, $number, $client);
+                $steps[$number] = 'issue';
             } elseif ($number > $valid && ($known['state'] ?? '') === 'issued') {
-                $reason = 'WooCommerce order ' . $order->get_order_number() . ': ' . $order->get_status();
-                $issued[$number]['state'] = self::change($known['card'], 'suspend', ['reason' => $reason], $client) ? 'suspended' : 'failed';
+                $steps[$number] = 'suspend';
             } elseif ($number <= $valid && $isPaid && ($known['state'] ?? '') === 'suspended') {
-                $issued[$number]['state'] = self::change($known['card'], 'resume', null, $client) ? 'issued' : 'failed';
-            } else {
-                continue;
+                $steps[$number] = 'resume';
             }
-            $item->update_meta_data(self::ISSUED, $issued);
-            $item->save_meta_data();
         }
+        return $steps;
+    }
+
+    /** @return list<string> what the cards that an order bought lack; a task does what can be repeated */
+    public static function compare(\WC_Order $order): array
+    {
+        $missing = $valid = $rejected = 0;
+        foreach (self::giftsOf($order) as $item) {
+            $issued = self::issuedOf($item);
+            foreach (self::stepsOf($order, $item) as $number => $step) {
+                $missing += $step === 'issue' ? 1 : 0;
+                $valid += $step === 'suspend' ? 1 : 0;
+                $rejected += isset($issued[$number]) && $step === 'issue' ? 1 : 0;
+            }
+        }
+        // A rejected card has a note, and would get another one every night.
+        if ($missing + $valid > $rejected && !as_has_scheduled_action(self::TASK, [$order->get_id(), 0], 'largesse')) {
+            as_schedule_single_action(time() + 5, self::TASK, [$order->get_id(), 0], 'largesse');
+        }
+        /* translators: %d: a number */
+        $texts = $missing > 0 ? [sprintf(__('Gift cards that the order bought and that were not issued: %d.', 'largesse-gift-cards'), $missing)] : [];
+        if ($valid > 0) {
+            /* translators: %d: a number */
+            $texts[] = sprintf(__('The order is cancelled or refunded. Gift cards that it bought and that are not suspended: %d.', 'largesse-gift-cards'), $valid);
+        }
+        return $texts;
     }
 
     /** @return array<int, array{card: int, last: string, state: string, error: string}> by their numbers, from 1 */

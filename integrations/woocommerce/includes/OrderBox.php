@@ -208,7 +208,7 @@ final class OrderBox
     private static function remove(int $orderId, int $card): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId, $card): void {
+            Lock::order($orderId, static function () use ($orderId, $card): void {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return;

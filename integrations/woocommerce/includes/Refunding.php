@@ -33,7 +33,7 @@ final class Refunding
     public static function refund(int $orderId, array $request): void
     {
         try {
-            OrderLock::with($orderId, static fn() => self::refundLocked($orderId, $request));
+            Lock::order($orderId, static fn() => self::refundLocked($orderId, $request));
         } catch (Unreachable $error) {
             throw new Rejected($error->getMessage());
         }

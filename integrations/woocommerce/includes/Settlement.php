@@ -81,7 +81,7 @@ final class Settlement
     private static function retryFailed(int $orderId): bool
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId): void {
+            Lock::order($orderId, static function () use ($orderId): void {
                 $cards = OrderCards::stored($orderId);
                 foreach ($cards?->rows ?? [] as $index => $row) {
                     if ($row['state'] === 'failed') {
@@ -111,7 +111,7 @@ final class Settlement
     private static function collect(int $orderId): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId): void {
+            Lock::order($orderId, static function () use ($orderId): void {
                 $cards = OrderCards::stored($orderId);
                 $client = Client::forStaff();
                 foreach (array_keys($cards?->rows ?? []) as $index) {
@@ -129,7 +129,7 @@ final class Settlement
     public static function follow(int $orderId, Client $client, int $retry = 0): void
     {
         try {
-            $failed = OrderLock::with($orderId, static function () use ($orderId, $client): array {
+            $failed = Lock::order($orderId, static function () use ($orderId, $client): array {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return [];
@@ -263,7 +263,7 @@ final class Settlement
     public static function release(int $orderId, Client $client): void
     {
         try {
-            OrderLock::with($orderId, static function () use ($orderId, $client): void {
+            Lock::order($orderId, static function () use ($orderId, $client): void {
                 $cards = OrderCards::stored($orderId);
                 if ($cards === null) {
                     return;

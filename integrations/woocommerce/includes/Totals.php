@@ -85,7 +85,7 @@ final class Totals
             return $cards;
         };
         try {
-            return OrderLock::with($order->get_id(), $reduce);
+            return Lock::order($order->get_id(), $reduce);
         } catch (Unreachable) {
             // A calculation cannot fail. The comparison names what the other process and this one made different.
             return $reduce();

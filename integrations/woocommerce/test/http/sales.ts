@@ -5,7 +5,17 @@ import test from 'node:test';
 import { assertBooks } from './books.ts';
 import { BlockCustomer, ClassicCustomer, classicOrderIdOf, orderIdOf } from './customer.ts';
 import { balanceOf, sell, soldCodes } from './seller.ts';
-import { cents, control, losing, orderOf, shopUrl, type Shop, type ShopOrder, itemOf } from './shop.ts';
+import {
+  cents,
+  control,
+  gatewayMode,
+  losing,
+  orderOf,
+  shopUrl,
+  type Shop,
+  type ShopOrder,
+  itemOf,
+} from './shop.ts';
 
 async function statesOf(shop: Shop, { issued }: ShopOrder): Promise<readonly string[]> {
   const states: string[] = [];
@@ -28,7 +38,7 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const customer = new ClassicCustomer();
     await customer.addsCard({ ...gift, quantity });
     const cart = await customer.page('/classic-cart/');
-    assert.match(cart, /Grace &lt;grace@example\.com&gt;/);
+    assert.match(cart, /Grace \(grace@example\.com\)/);
     return classicOrderIdOf(await customer.places());
   };
 
@@ -87,6 +97,23 @@ export function saleTests(shop: () => Shop, suite: string): void {
     assert.deepEqual(await statesOf(shop(), await orderOf(id)), ['active', 'suspended']);
   });
 
+  test(`${suite}: the page of an order names the recipient`, async () => {
+    const customer = new ClassicCustomer();
+    await customer.addsCard(gift);
+    const { id, key } = await orderOf(classicOrderIdOf(await customer.places()));
+    const page = await customer.page(`/classic-checkout/order-received/${id}/?key=${key}`);
+    assert.match(page, /Grace \(<a [^>]*>grace@example\.com<\/a>\)|Grace \(grace@example\.com\)/);
+  });
+
+  test(`${suite}: a form with a mistake keeps what the customer typed`, async () => {
+    const page = await new ClassicCustomer().addsCard({ ...gift, largesse_recipient_email: 'grace' });
+    assert.match(page, /email of the recipient is not valid/);
+    for (const text of ['value="42.50"', 'value="Grace"', 'value="grace"', 'value="Ada"', 'For you,'])
+      assert.ok(page.includes(text), text);
+    for (const chosen of ['own', 'birthday'])
+      assert.match(page, new RegExp(`value="${chosen}"[^>]*selected`));
+  });
+
   test(`${suite}: amounts that the shop does not sell, and wrong fields, are rejected`, async () => {
     for (const [fields, text] of [
       [{ ...gift, largesse_own_amount: '9.99' }, /Choose an amount/],
@@ -122,6 +149,16 @@ export function saleTests(shop: () => Shop, suite: string): void {
       last = await customer.page('/balance/', { largesse_balance_code: 'abcdefgh12345678' });
     assert.match(last, /Too many unknown codes/);
     await control('forgetVisitors');
+  });
+
+  test(`${suite}: guesses at the same time have one limit`, async () => {
+    const guesses = Array.from({ length: 40 }, (_, index) =>
+      new ClassicCustomer().page('/balance/', { largesse_balance_code: `abcdefgh123456${10 + index}` }),
+    );
+    const pages = await Promise.all(guesses);
+    await control('forgetVisitors');
+    assert.equal(pages.filter((page) => page.includes('There is no gift card with this code')).length, 10);
+    assert.equal(pages.filter((page) => page.includes('Too many unknown codes')).length, 30);
   });
 
   test(`${suite}: the account shows the cards whose codes were entered, with their history`, async () => {
@@ -197,6 +234,87 @@ export function saleTests(shop: () => Shop, suite: string): void {
       active_plugins: ['woocommerce/woocommerce.php', 'largesse-gift-cards/largesse-gift-cards.php'],
     });
     await assertBooks(shop(), paid.id);
+  });
+
+  test(`${suite}: without the plugin, customers cannot buy a gift card that is not issued`, async () => {
+    const customer = new ClassicCustomer();
+    await control('deactivate');
+    try {
+      await customer.adds('card');
+      assert.match(await customer.page('/classic-cart/'), /cart is currently empty/);
+    } finally {
+      await control('activate');
+    }
+    await customer.addsCard(gift);
+    assert.match(await customer.page('/classic-cart/'), /42\.50/);
+  });
+
+  test(`${suite}: what the plugin had not finished when it was deactivated is finished after it is active again`, async () => {
+    const placed = async (mode: 'pay' | 'hold') => {
+      const card = await sell(shop(), '40.00');
+      const customer = new BlockCustomer();
+      await customer.adds('table');
+      await customer.enters(card.code);
+      await gatewayMode(mode);
+      const id = orderIdOf(await customer.places());
+      await gatewayMode('pay');
+      await control('options', {});
+      return { id, card };
+    };
+    const waiting = await placed('hold');
+    const refunded = await placed('pay');
+    await losing(shop(), { path: /\/reverse$/, fate: 'before', count: Infinity }, () =>
+      control('refund', { id: refunded.id, cards: { [refunded.card.id]: 15_00 }, other: 0 }),
+    );
+    let captured = refunded;
+    let sold = 0;
+    await losing(shop(), { path: /\/(?:capture|gift_card)$/, fate: 'before', count: Infinity }, async () => {
+      captured = await placed('pay');
+      sold = await bought('2');
+    });
+    assert.deepEqual((await orderOf(sold)).issued, []);
+    await control('options', {});
+
+    await control('deactivate');
+    try {
+      await control('status', { id: waiting.id, status: 'cancelled' });
+      await control('flush');
+    } finally {
+      await control('activate');
+    }
+    await control('tasks');
+    const { value } = await control<{ value: { differences: { order: number; text: string }[] } }>('read', {
+      name: 'largesse_comparison',
+    });
+    for (const [id, text] of [
+      [waiting.id, /cancelled or has failed, but .* still reserves/],
+      [captured.id, /is paid, but/],
+      [refunded.id, /were not given back/],
+      [sold, /were not issued: 2/],
+    ] as const)
+      assert.ok(
+        value.differences.some((one) => one.order === id && text.test(one.text)),
+        `${text}: ${JSON.stringify(value.differences)}`,
+      );
+    for (const { id } of [waiting, captured, refunded]) await assertBooks(shop(), id);
+    assert.equal((await shop().cards().cards.retrieveBalance(waiting.card.id)).gift_card.available, '40.00');
+    assert.equal(await balanceOf(shop(), captured.card), '0.00');
+    assert.equal(await balanceOf(shop(), refunded.card), '15.00');
+    assert.deepEqual(await statesOf(shop(), await orderOf(sold)), ['active', 'active']);
+
+    await control('hook', { name: 'largesse_compare' });
+    const { value: later } = await control<{ value: { differences: { order: number }[] } }>('read', {
+      name: 'largesse_comparison',
+    });
+    const own = [waiting.id, captured.id, refunded.id, sold];
+    assert.deepEqual(
+      later.differences.filter(({ order }) => own.includes(order)),
+      [],
+    );
+
+    const customer = new ClassicCustomer();
+    await customer.signsIn('admin', 'admin-password');
+    assert.match(await customer.page('/my-account/gift-cards/'), /Code of a gift card/);
   });
 
   test(`${suite}: an erasure of personal data of an order erases recipients and messages`, async () => {

@@ -276,14 +276,27 @@ add_action('rest_api_init', static function (): void {
             }
             return ['found' => $found];
         },
+        'deactivate' => static function (): array {
+            require_once ABSPATH . 'wp-admin/includes/plugin.php';
+            deactivate_plugins('largesse-gift-cards/largesse-gift-cards.php');
+            return [];
+        },
+        'activate' => static function (): array {
+            require_once ABSPATH . 'wp-admin/includes/plugin.php';
+            return ['error' => activate_plugin('largesse-gift-cards/largesse-gift-cards.php')];
+        },
+        'flush' => static function (): array {
+            flush_rewrite_rules();
+            return [];
+        },
         'tasks' => static function (): array {
-            // Everything that is scheduled within three days.
+            // Everything that is scheduled once.
             $done = 0;
             for ($round = 0; $round < 5; $round += 1) {
                 $ids = as_get_scheduled_actions(['group' => 'largesse', 'status' => 'pending', 'per_page' => 100], 'ids');
                 foreach ($ids as $id) {
                     $action = ActionScheduler::store()->fetch_action((string) $id);
-                    if (in_array($action->get_hook(), ['largesse_settle_order', 'largesse_issue_order'], true)) {
+                    if (!$action->get_schedule()->is_recurring()) {
                         ActionScheduler::runner()->process_action((int) $id);
                         $done += 1;
                     }

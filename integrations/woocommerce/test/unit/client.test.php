@@ -58,6 +58,17 @@ test('a customer waits for at most five seconds in all requests', static functio
     same(array_sum($timeouts) <= 5.0, true);
 });
 
+test('a customer whose time is over does not stop the requests of others', static function (): void {
+    Fakes::$transport = static fn(): array => ['status' => 200, 'body' => '{}'];
+    $class = new ReflectionClass(Client::class);
+    $client = $class->newInstanceWithoutConstructor();
+    $class->getConstructor()?->invoke($client, 0.1, true);
+    for ($again = 1; $again <= 5; $again += 1) {
+        same(throws(Unreachable::class, static fn() => $client->send('GET', '/x'))->getMessage(), 'no time is left');
+    }
+    same(Circuit::isOpen(), false);
+});
+
 test('a copy of the shop under another URL sends nothing until staff save the settings, and has other external ids', static function (): void {
     $prefix = Settings::externalPrefix();
     Fakes::$options['home'] = 'https://staging.example';
@@ -79,11 +90,31 @@ test('unknown codes are limited for a visitor, and no code is logged', static fu
     same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'Too many'), true);
     $_SERVER['REMOTE_ADDR'] = '192.0.2.2';
     same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
+    // The addresses of one network of IPv6 are one visitor.
+    for ($attempt = 1; $attempt <= 11; $attempt += 1) {
+        $_SERVER['REMOTE_ADDR'] = "2001:db8:1:2::$attempt";
+        $text = throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage();
+    }
+    same(str_contains($text, 'Too many'), true);
+    $_SERVER['REMOTE_ADDR'] = '2001:db8:1:3::1';
+    same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'no gift card'), true);
     Fakes::$transport = static fn(): array => ['status' => 403, 'body' => '{"type":"https://cards.example/docs/errors/forbidden"}'];
     throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'));
     same(Fakes::$log !== [], true);
     $log = implode("\n", Fakes::$log);
     same([str_contains($log, 'abcd'), str_contains($log, 'secret-token')], [false, false]);
+});
+
+test('known codes, and lookups that fail, do not count as unknown codes', static function (): void {
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.1';
+    Fakes::$transport = static fn(): array => ['status' => 200, 'body' => '{"gift_card":{"id":1}}'];
+    for ($attempt = 1; $attempt <= 12; $attempt += 1) {
+        same(CardLookup::byCode('abcd-efgh-1234-5678')['id'], 1);
+    }
+    Fakes::$transport = static fn(): array => ['status' => 403, 'body' => '{"type":"https://cards.example/docs/errors/forbidden"}'];
+    for ($attempt = 1; $attempt <= 12; $attempt += 1) {
+        same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'cannot be checked'), true);
+    }
 });
 
 test('texts that cannot be codes are rejected without a request', static function (): void {

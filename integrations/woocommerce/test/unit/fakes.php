@@ -111,6 +111,15 @@ function delete_transient(string $name): void
     unset(Fakes::$transients[$name]);
 }
 
+function wp_using_ext_object_cache(): bool
+{
+    return false;
+}
+
+function wp_cache_delete(): void
+{
+}
+
 function __(string $text): string
 {
     return $text;
