@@ -102,7 +102,7 @@ final class Account
         }
         echo '<form method="post"><p class="form-row"><label for="largesse-own-code">', esc_html__('Code of a gift card', 'largesse-gift-cards'), '</label> <input class="input-text" id="largesse-own-code" name="code" maxlength="100" autocomplete="off" required></p>';
         wp_nonce_field('largesse_account');
-        echo '<button class="button" name="largesse_account" value="add">', esc_html__('Add', 'largesse-gift-cards'), '</button></form>';
+        echo '<button class="', esc_attr(Plugin::buttonClass()), '" name="largesse_account" value="add">', esc_html__('Add', 'largesse-gift-cards'), '</button></form>';
     }
 
     private static function showCard(int $id, Client $client): void
@@ -132,7 +132,7 @@ final class Account
         }
         echo '</tbody></table><form method="post"><input type="hidden" name="card" value="', esc_attr((string) $id), '">';
         wp_nonce_field('largesse_account', '_wpnonce', true);
-        echo '<button class="button" name="largesse_account" value="remove">', esc_html__('Remove from my account', 'largesse-gift-cards'), '</button></form>';
+        echo '<button class="', esc_attr(Plugin::buttonClass()), '" name="largesse_account" value="remove">', esc_html__('Remove from my account', 'largesse-gift-cards'), '</button></form>';
     }
 
     private static function entryText(string $kind): string

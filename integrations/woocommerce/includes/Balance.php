@@ -17,7 +17,7 @@ final class Balance
 
     public static function registerBlock(): void
     {
-        wp_register_script('largesse-balance-block', Plugin::url('balance-block.js'), ['wp-blocks', 'wp-element', 'wp-server-side-render', 'wp-block-editor'], Plugin::VERSION, true);
+        wp_register_script('largesse-balance-block', Plugin::url('balance-block.js'), ['wp-blocks', 'wp-components', 'wp-element', 'wp-server-side-render', 'wp-block-editor'], Plugin::VERSION, true);
         register_block_type('largesse/balance', [
             'api_version' => 3,
             'title' => __('Gift card balance', 'largesse-gift-cards'),
@@ -38,8 +38,9 @@ final class Balance
         $code = $sent['largesse_balance_code'] ?? null;
         $result = is_string($code) ? self::resultOf($code) : '';
         return sprintf(
-            '<form method="post" class="largesse-balance"><label>%s <input type="text" name="largesse_balance_code" maxlength="100" autocomplete="off" required></label> <button type="submit" class="button wp-element-button">%s</button><div role="status">%s</div></form>',
+            '<form method="post" class="largesse-balance"><label>%s <input type="text" name="largesse_balance_code" maxlength="100" autocomplete="off" required></label> <button type="submit" class="%s">%s</button><div role="status">%s</div></form>',
             esc_html__('Code of a gift card', 'largesse-gift-cards'),
+            esc_attr(Plugin::buttonClass()),
             esc_html__('Show the balance', 'largesse-gift-cards'),
             $result,
         );

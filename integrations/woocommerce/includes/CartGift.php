@@ -66,7 +66,7 @@ final class CartGift
         self::showField('largesse_send_on', ['type' => 'date', 'label' => __('Day of delivery', 'largesse-gift-cards'), 'custom_attributes' => ['min' => $today]]);
         self::showField('largesse_design', ['type' => 'select', 'label' => __('Design', 'largesse-gift-cards'), 'options' => ['' => __('Of the shop', 'largesse-gift-cards')] + self::designs()]);
         woocommerce_quantity_input(['min_value' => 1, 'max_value' => 100], $product);
-        $class = trim('single_add_to_cart_button button alt ' . wc_wp_theme_get_element_class_name('button'));
+        $class = 'single_add_to_cart_button alt ' . Plugin::buttonClass();
         printf('<button type="submit" name="add-to-cart" value="%d" class="%s">%s</button></form>', (int) $product->get_id(), esc_attr($class), esc_html($product->single_add_to_cart_text()));
     }
 

@@ -31,6 +31,12 @@ final class Plugin
         Analytics::register();
     }
 
+    /** The classes of a button: themes of blocks have one of their own. */
+    public static function buttonClass(): string
+    {
+        return trim('button ' . wc_wp_theme_get_element_class_name('button'));
+    }
+
     public static function url(string $asset): string
     {
         return plugins_url('assets/' . $asset, LARGESSE_FILE);

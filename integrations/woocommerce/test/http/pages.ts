@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Page } from 'puppeteer-core';
 import { chromiumPrograms } from '../../../../test/support/chromium-program.ts';
+import { until } from '../../../../test/support/delivering.ts';
 import { assertBooks } from './books.ts';
-import { BlockCustomer, orderIdOf } from './customer.ts';
 import { balanceOf, sell } from './seller.ts';
 import { control, shopUrl, type Shop } from './shop.ts';
 
@@ -59,6 +59,13 @@ async function placeOrder(page: Page): Promise<void> {
         if (attempt === 12) throw error;
       });
   }
+}
+
+async function signsIn(page: Page): Promise<void> {
+  await page.goto(`${shopUrl}/wp-login.php`);
+  await page.type('#user_login', 'admin');
+  await page.type('#user_pass', 'admin-password');
+  await Promise.all([page.waitForNavigation(), page.click('#wp-submit')]);
 }
 
 export function pageTests(shop: () => Shop, suite: string): void {
@@ -125,14 +132,26 @@ export function pageTests(shop: () => Shop, suite: string): void {
       await page.click('[data-largesse=remove]');
       await page.waitForFunction(() => !document.querySelector('.largesse-card'));
     }
-    const customer = new BlockCustomer();
-    await customer.adds('table');
-    await customer.enters(card.code);
-    const orderId = orderIdOf(await customer.places());
-    await page.goto(`${shopUrl}/wp-login.php`);
-    await page.type('#user_login', 'admin');
-    await page.type('#user_pass', 'admin-password');
-    await Promise.all([page.waitForNavigation(), page.click('#wp-submit')]);
+    await page.type('#largesse-code', card.code);
+    await page.click('[data-largesse=add]');
+    await page.waitForSelector('.largesse-card');
+    for (const [name, text] of [
+      ['first_name', 'Ada'],
+      ['last_name', 'Byron'],
+      ['address_1', '1 Market Street'],
+      ['city', 'San Francisco'],
+      ['postcode', '94105'],
+      ['email', 'ada@example.com'],
+    ] as const)
+      await page.type(`#billing_${name}`, text);
+    await page.$eval('#payment_method_largesse_test', (input) => (input as HTMLElement).click());
+    await page.waitForNetworkIdle();
+    await page.waitForFunction(() => !document.querySelector('.blockOverlay'));
+    assert.match(await page.$eval('.order-total', (row) => row.textContent), /147\.63/);
+    await Promise.all([page.waitForNavigation(), page.click('#place_order')]);
+    const [, orderId = ''] = /order-received\/(\d+)/.exec(page.url()) ?? [];
+    assert.equal((await assertBooks(shop(), Number(orderId))).total, '147.63');
+    await signsIn(page);
     await page.goto(`${shopUrl}/wp-admin/post.php?post=${orderId}&action=edit`);
     await page.waitForSelector('#largesse-order');
     await page.type(`#largesse-order input[name="cards[${card.id}]"]`, '12.34');
@@ -144,7 +163,29 @@ export function pageTests(shop: () => Shop, suite: string): void {
     await page.waitForFunction(() =>
       /More than a gift card paid/.test(document.querySelector('.largesse-message')?.textContent ?? ''),
     );
-    await assertBooks(shop(), orderId);
+    await assertBooks(shop(), Number(orderId));
+    assert.deepEqual(problems, []);
+  });
+
+  test(`${suite}: in the editor, the block of the balance check shows its form, which cannot be sent there`, async () => {
+    await using browser = await openBrowser();
+    const { page, problems } = browser;
+    await signsIn(page);
+    await page.goto(`${shopUrl}/wp-admin/post-new.php?post_type=page`);
+    // The first load of the editor compiles most of WordPress.
+    await page.waitForFunction(`window.wp?.blocks?.getBlockType('largesse/balance') !== undefined`, {
+      timeout: 120_000,
+    });
+    await page.evaluate(
+      `wp.data.dispatch('core/block-editor').insertBlock(wp.blocks.createBlock('largesse/balance'))`,
+    );
+    // The editor has its blocks in a frame.
+    const form = '[data-type="largesse/balance"] form.largesse-balance';
+    const formsOf = () => Promise.all(page.frames().map((frame) => frame.$(form)));
+    await until(async () => (await formsOf()).some((found) => found !== null), 60_000);
+    const shown = (await formsOf()).find((found) => found !== null) ?? assert.fail();
+    assert.match(await shown.evaluate(({ textContent }) => textContent), /Code of a gift card/);
+    assert.ok(await shown.evaluate((element) => element.closest('[inert]') !== null));
     assert.deepEqual(problems, []);
   });
 }

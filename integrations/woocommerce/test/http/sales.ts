@@ -306,9 +306,9 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const { value: later } = await control<{ value: { differences: { order: number }[] } }>('read', {
       name: 'largesse_comparison',
     });
-    const own = [waiting.id, captured.id, refunded.id, sold];
+    const own = new Set([waiting.id, captured.id, refunded.id, sold]);
     assert.deepEqual(
-      later.differences.filter(({ order }) => own.includes(order)),
+      later.differences.filter(({ order }) => own.has(order)),
       [],
     );
 
