@@ -1,4 +1,4 @@
-/** Queries of the audit that read every transfer: in the order of their ids, or along the chains of some cards. */
+/** Queries of the verification that read every transfer: in the order of their ids, or along the chains of some cards. */
 
 import assert from 'node:assert/strict';
 import {
