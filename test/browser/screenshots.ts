@@ -8,7 +8,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { findChromium, type Chromium } from '../support/chromium.ts';
-import { submitForm } from '../support/console.ts';
+import { buyDomain, decide, order, redirectOf, startSelling } from '../support/buy-page.ts';
+import { join, submitForm } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -29,6 +30,8 @@ type Shot = {
   readonly locale?: string;
   /** The height of the picture, in CSS pixels. Default: that of the device. */
   readonly height?: number;
+  /** The store with the page. Default: the demonstration. */
+  readonly store?: 'selling';
 };
 
 const shots: readonly Shot[] = [
@@ -51,6 +54,9 @@ const shots: readonly Shot[] = [
   { name: 'recipient', path: 'recipient', theme: 'light', device: 'phone' },
   { name: 'recipient-arabic', path: 'recipient', theme: 'light', device: 'phone', locale: 'ar' },
   { name: 'recipient-code', path: 'recipient', theme: 'light', device: 'phone', isOpened: true },
+  { name: 'buy', path: `/buy/${buyDomain}`, theme: 'light', device: 'phone', store: 'selling' },
+  { name: 'buy-order', path: 'order', theme: 'light', device: 'phone', store: 'selling' },
+  { name: 'online-sale', path: 'sale', theme: 'light', device: 'desktop', store: 'selling' },
 ];
 
 const viewports = {
@@ -78,10 +84,16 @@ type Paths = {
   readonly batch: string;
   /** The link in the email of a card. */
   readonly recipient: string;
+  /** The order of a card that was sold online, and its sale as staff see it. */
+  readonly order: string;
+  readonly sale: string;
 };
 
+/** A store with its browser. */
+type Staged = { readonly service: TestService; readonly browser: Browser };
+
 /** Opens the demonstration, and sells, redeems and refunds. */
-async function workADay(browser: Browser): Promise<Paths> {
+async function workADay(browser: Browser): Promise<Omit<Paths, 'order' | 'sale'>> {
   const { status, text } = await browser.post('/demonstration', { cards: 'yes' });
   assert.equal(status, 303, text);
   const issue = async (name: string, amount: string): Promise<{ path: string; code: string }> => {
@@ -164,13 +176,18 @@ async function waitForChart(browser: Browser): Promise<void> {
   }, 60_000);
 }
 
+/** Buys a card online. */
+async function buyACard({ browser }: Staged): Promise<Pick<Paths, 'order' | 'sale'>> {
+  const ordered = await decide(browser, redirectOf(await order(browser)));
+  const sale = async (): Promise<string | undefined> =>
+    /href="(\/sales\/\d+)"/.exec((await browser.get('/sales')).text)?.[1];
+  await until(async () => (await sale()) !== undefined);
+  return { order: ordered, sale: (await sale()) ?? assert.fail(ordered) };
+}
+
 async function take(
   chromium: Chromium,
-  {
-    service,
-    browser,
-    paths,
-  }: { readonly service: TestService; readonly browser: Browser; readonly paths: Paths },
+  { service, browser, paths }: Staged & { readonly paths: Paths },
   shot: Shot,
 ): Promise<void> {
   await using window = await chromium.window(service, {
@@ -211,10 +228,14 @@ await using server = await smtpServer({
 });
 const environment = { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
 await using service = await startService({ environment, limits: { closingPeriodMs: 50 } });
-const browser = openBrowser(service);
-const paths = await workADay(browser);
-await waitForChart(browser);
+await using selling = await startSelling();
+const staged = {
+  demonstration: { service, browser: openBrowser(service) },
+  selling: { service: selling, browser: await join(selling, 'owner') },
+} as const;
+const paths = { ...(await workADay(staged.demonstration.browser)), ...(await buyACard(staged.selling)) };
+await waitForChart(staged.demonstration.browser);
 const names = process.argv.slice(2);
 for (const shot of shots.filter(({ name }) => names.length === 0 || names.includes(name)))
-  await take(chromium, { service, browser, paths }, shot);
+  await take(chromium, { ...staged[shot.store ?? 'demonstration'], paths }, shot);
 assert.deepEqual(chromium.takeComplaints(), []);
