@@ -10,7 +10,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import puppeteer, { type Page } from 'puppeteer-core';
 import { certificateFor } from '../delivery/email/certificate.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
 import { startAuthority } from '../support/authority.ts';
@@ -110,13 +110,6 @@ async function openBrowser(root: string) {
       env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...environment, HOME: home },
     });
   throw new Error('no Chrome or Chromium runs on this machine');
-}
-
-/** A tab of a person who prefers less motion: while pages fade, a click reaches neither of them. */
-async function openTab(browser: Browser): Promise<Page> {
-  const page = await browser.newPage();
-  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }]);
-  return page;
 }
 
 let shot = 0;
@@ -303,7 +296,7 @@ const environment = {
   NODE_ENV: 'production',
 };
 const browser = await openBrowser(await authority.root());
-let page = await openTab(browser);
+let page = await browser.newPage();
 const first = await startMachine('first', environment);
 await setUpShop(page, first.link);
 await setUpEmails(page, smtp);
@@ -316,7 +309,7 @@ rmSync(first.folder, { recursive: true });
 say('the first machine is thrown away');
 
 const second = await startMachine('second', environment);
-page = await openTab(browser);
+page = await browser.newPage();
 try {
   await restore(page, second.link, { backup, key });
 } catch (error) {
