@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after as atEnd } from 'node:test';
-import { buyTextsOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
+import { buyTextsOf, recipientLanguages, textsOfVisitor } from '../../src/console/recipient/texts.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   buyDomain,
@@ -18,6 +18,7 @@ import {
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { saleToken } from '../../src/service/online-sales/begin.ts';
 import { isWorkDone } from '../../src/service/online-sales/work.ts';
+import { closeStore } from '../../src/service/moves/store-copy.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
@@ -532,6 +533,7 @@ test('a visitor with too many requests gets a page in their own language, on all
   assert.match(textOfPage(german), /kamen zu viele Anfragen/);
   assert.ok(Number(german.headers.get('retry-after')) > 0);
   assert.equal(german.headers.get('cache-control'), 'no-store');
+  assert.match(german.headers.get('content-security-policy') ?? '', framedAnywhere);
   const link = `${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`;
   const headers = { 'accept-language': 'xx, he-IL;q=0.9, en;q=0.1' };
   for (const page of [
@@ -556,4 +558,38 @@ test('a visitor with too many requests gets a page in their own language, on all
   }
   // The pages for staff keep their own.
   assert.match(textOfPage(await browser.get('/sign-in')), /Too many attempts/);
+});
+
+const framedAnywhere = /frame-ancestors 'self' https:$/;
+
+test('an error is a page in the language of the visitor, which the website of a shop shows in its frame', async () => {
+  await using service = await startSelling();
+  const browser = openBrowser(service);
+  const { missingTitle, brokenTitle } = textsOfVisitor('', 'he').texts;
+  const foreign = { 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' };
+  const errors: readonly (readonly [string, Parameters<Browser['request']>[1], number, string])[] = [
+    ['/buy/unknown.example', {}, 404, missingTitle],
+    ['/buy/no%20host', {}, 404, missingTitle],
+    [`${path}?order=%ZZ`, {}, 400, brokenTitle],
+    [path, { method: 'POST', headers: foreign, body: 'key=x' }, 403, brokenTitle],
+    [path, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }, 415, brokenTitle],
+    [path, { method: 'POST', body: 'x'.repeat(100_000) }, 413, brokenTitle],
+  ];
+  const check = async ([asked, options, status, title]: (typeof errors)[number]): Promise<void> => {
+    const headers = { 'accept-language': 'he', 'sec-fetch-site': 'same-origin', ...options.headers };
+    const shown = await browser.request(asked, { ...options, headers });
+    assert.equal(shown.status, status, asked);
+    assert.match(shown.text, /<html lang="he" dir="rtl">/, asked);
+    assert.ok(textOfPage(shown).includes(title), textOfPage(shown));
+    assert.doesNotMatch(shown.text, /<form|<a href="[^#]|Flowers/, asked);
+    assert.match(shown.headers.get('content-security-policy') ?? '', framedAnywhere, asked);
+  };
+  for (const error of errors) await check(error);
+  const config = readConfig(service.environment);
+  await using database = await openDatabase(config, { prepare: false, clock: wallClockOf(service.clock) });
+  await database.storage.write(() => closeStore(database.ctx, buyDomain));
+  await check([path, {}, 503, brokenTitle]);
+  const closed = await browser.get(`${path}/order/1000000000000000_aaaaaaaaaaaaaaaaaaaaaa`);
+  assert.equal(closed.status, 503);
+  assert.match(closed.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'$/);
 });

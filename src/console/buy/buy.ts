@@ -20,7 +20,7 @@ import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/services.ts';
 import { throttled, type ConsoleResponse, type OpenRoute, type PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
-import { inLanguage, limitedPage } from '../recipient/place.ts';
+import { inLanguage, visitorErrorPage } from '../recipient/place.ts';
 import { buyFields, errorList, type ShownBuyForm } from './fields.ts';
 import {
   formOfSale,
@@ -216,7 +216,13 @@ function silentNotice({ texts, buy, identity: { phone } }: BuyPlace): Markup {
   return markup`${fillPlain(texts.silent, { provider })}${call}`;
 }
 
-const common = { access: 'anyone', isCompressed: true, leadsToPayment: true, limitedPage } as const;
+const common = {
+  access: 'anyone',
+  isCompressed: true,
+  leadsToPayment: true,
+  isFramed: true,
+  visitorErrorPage,
+} as const;
 
 /** The routes of a page. `/buy` is the page of the first store. */
 export const buyRoutes: readonly OpenRoute[] = ['/buy', '/buy/:domain'].flatMap(

@@ -18,7 +18,7 @@ import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.
 import { orderOf, orderAfter, orderPage, type DoneAction } from './order.ts';
 import type { OpenedOrder } from './order-state.ts';
 import { buyerPage, hero } from './place.ts';
-import { limitedPage } from '../recipient/place.ts';
+import { visitorErrorPage } from '../recipient/place.ts';
 
 type Act = (
   services: ConsoleServices,
@@ -139,7 +139,7 @@ const withdraw: Act = async (services, request, opened) => {
 
 const path = '/buy/:domain/order/:token';
 
-const common = { access: 'anyone', limitedPage } as const;
+const common = { access: 'anyone', visitorErrorPage } as const;
 
 /** A form of the page leads to no other site, but the link to the payment is one of the provider. */
 export const orderRoutes: readonly OpenRoute[] = [

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Logo } from '../../domain/emails/logo.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Permission } from '../../domain/staff/staff.ts';
+import type { FaultCode } from '../../domain/fault.ts';
 import type { Markup } from '../../platform/markup.ts';
 import type { SignedIn } from '../../service/staff/session.ts';
 import type { ConsoleRequest } from './request.ts';
@@ -82,11 +83,14 @@ type Endpoint = {
   readonly isCompressed?: boolean;
   /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */
   readonly acceptsOtherSites?: boolean;
-  /** The page for a visitor with too many requests. Default: the one for staff. */
-  readonly limitedPage?: (
+  /** The page for an error of a visitor, also if the database cannot be read. Default: the one for staff. */
+  readonly visitorErrorPage?: (
     services: ConsoleServices,
     request: Pick<ConsoleRequest, 'acceptLanguage' | 'query'>,
+    code: FaultCode,
   ) => Markup;
+  /** Whether the websites of shops show the page in a frame. */
+  readonly isFramed?: boolean;
   /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
   readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
 };

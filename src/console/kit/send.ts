@@ -41,6 +41,15 @@ export const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
+/**
+ * For an error page without a form, a link or a fact of a person or store, so any website can show it in a frame. The domains
+ * of the shop would need a read of the database for each request that is rejected.
+ */
+export const framedErrorHeaders = {
+  ...pageHeaders,
+  'content-security-policy': policy.replace("frame-ancestors 'none'", "frame-ancestors 'self' https:"),
+};
+
 type RouteNeeds = Pick<
   ConsoleRoute,
   'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle' | 'leadsToPayment'

@@ -38,7 +38,7 @@ import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { addAppleService } from '../wallets/apple-service.ts';
 import { visitorOf } from './visitor.ts';
-import { pageHeaders, send } from './send.ts';
+import { framedErrorHeaders, pageHeaders, send } from './send.ts';
 
 /** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
 export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
@@ -276,8 +276,15 @@ async function sendRouteError(
       ? await tooLargePage(services, route, request, reply)
       : undefined;
   if (page) return await send(reply, page, services, route);
-  if (fault.code === 'too-many-requests' && route.limitedPage)
-    return sendFaultPage(reply, fault, route.limitedPage(services, visitOf(request)));
+  if (route.visitorErrorPage) {
+    const headers = route.isFramed === true ? framedErrorHeaders : pageHeaders;
+    return sendFaultPage(
+      reply,
+      fault,
+      route.visitorErrorPage(services, visitOf(request), fault.code),
+      headers,
+    );
+  }
   const { status } = problems[fault.code];
   const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
   if (!unknown) return await sendErrorPage(reply, request, { fault, shown: fault.code, services });
@@ -286,9 +293,14 @@ async function sendRouteError(
   return sendFaultPage(reply, fault, unknown.body);
 }
 
-function sendFaultPage(reply: FastifyReply, fault: Fault, body: Markup): FastifyReply {
+function sendFaultPage(
+  reply: FastifyReply,
+  fault: Fault,
+  body: Markup,
+  headers: Readonly<Record<string, string>> = pageHeaders,
+): FastifyReply {
   return reply
-    .headers({ ...problemHeaders(fault), ...pageHeaders })
+    .headers({ ...problemHeaders(fault), ...headers })
     .code(problems[fault.code].status)
     .type('text/html; charset=utf-8')
     .send(String(body));

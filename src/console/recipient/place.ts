@@ -2,7 +2,7 @@
 
 import type { CardDesign } from '../../domain/cards/design.ts';
 import type { LogoMark } from '../../domain/emails/logo.ts';
-import { Fault } from '../../domain/fault.ts';
+import { Fault, type FaultCode } from '../../domain/fault.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { parseDomain, type Store } from '../../domain/stores/store.ts';
@@ -226,15 +226,30 @@ ${sheet}</div>`;
   });
 }
 
-/** The page for a visitor with too many requests. It reads nothing from the database, so it names no store. */
-export function limitedPage(
+function errorWords(
+  texts: RecipientLanguage['texts'],
+  code: FaultCode,
+): readonly [title: string, text: string] {
+  switch (code) {
+    case 'too-many-requests':
+      return [texts.limitedTitle, texts.limited];
+    case 'not-found':
+      return [texts.missingTitle, texts.missing];
+    default:
+      return [texts.brokenTitle, texts.broken];
+  }
+}
+
+/** The page for an error of a visitor. It reads nothing from the database, so it names no store. */
+export function visitorErrorPage(
   services: ConsoleServices,
   { acceptLanguage, query }: Pick<ConsoleRequest, 'acceptLanguage' | 'query'>,
+  code: FaultCode,
 ): Markup {
   const { tag, texts } = textsOfVisitor(acceptLanguage, chosenTag(query));
-  const title = texts.limitedTitle;
+  const [title, text] = errorWords(texts, code);
   const body = markup`<main class="public stack" id="content"><h1>${title}</h1>
-<p class="soft">${texts.limited}</p></main>`;
+<p class="soft">${text}</p></main>`;
   const { direction } = services.customerLanguage(tag);
   return htmlDocument(services, { title, body, language: tag, direction, skip: texts.skip });
 }

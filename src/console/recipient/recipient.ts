@@ -19,7 +19,7 @@ import { passToken } from '../../service/wallets/apple.ts';
 import { passType } from '../wallets/apple-service.ts';
 import { walletKindsOf } from '../wallets/kinds.ts';
 import { recipientCardPage } from './card.ts';
-import { domainOf, limitedPage, placeOf, publicPage, type RecipientPlace } from './place.ts';
+import { domainOf, visitorErrorPage, placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/services.ts';
 import { throttled, type ConsoleResponse, type OpenRoute, type PageResponse } from '../kit/route.ts';
@@ -185,7 +185,7 @@ async function logo(services: ConsoleServices, request: ConsoleRequest): Promise
 
 /** The routes of a page. `/b` is the page of the first store. */
 function routesAt(path: string): readonly OpenRoute[] {
-  const common = { access: 'anyone', limitedPage } as const;
+  const common = { access: 'anyone', visitorErrorPage } as const;
   const shown = { ...common, isCompressed: true, leadsToGoogle: true } as const;
   const form = { ...common, method: 'POST', acceptsOtherSites: true } as const;
   return [
