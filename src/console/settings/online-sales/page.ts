@@ -73,7 +73,7 @@ function statePanel(page: Page, { page: settings, obstacles }: SaleSettings): Ma
 function linkPanel(page: Page, { isSaved }: SaleSettings): Markup {
   const text = page.text.saleSettings;
   const url = linkOf(page);
-  const frame = `<iframe src="${url}?${frameParameter}" title="${text.frameTitle}" width="360" height="1400" style="border:0;max-width:100%"></iframe>`;
+  const frame = `<iframe src="${url}?${frameParameter}" title="${text.frameTitle}" width="360" height="2400" style="border:0;max-width:100%"></iframe>`;
   // There is no page before its settings are saved.
   const trial = isSaved
     ? markup`<div class="row"><a class="button" href="${page.url(buyPath(page.store.domain))}">${text.try}</a></div><p class="hint">${text.tryHint}</p>`
