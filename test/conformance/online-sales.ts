@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dayOf } from '../../src/domain/day.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import type { SalePage } from '../../src/domain/online-sales/rules.ts';
 import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
@@ -21,7 +22,7 @@ import {
 } from '../../src/service/online-sales/begin.ts';
 import { refundableOf } from '../../src/service/online-sales/going-back.ts';
 import { listDifferences } from '../../src/service/online-sales/compare.ts';
-import { countSales, listSales } from '../../src/service/online-sales/list.ts';
+import { countSales, listSales, sumMonth } from '../../src/service/online-sales/list.ts';
 import { listMonthSales } from '../../src/service/online-sales/month.ts';
 import { changeDelivery, readOrder } from '../../src/service/online-sales/order.ts';
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
@@ -548,6 +549,52 @@ export function testOnlineSales(factory: StorageFactory): void {
     await run(async (sales) => await sales.compare());
     const found = await storage.read(() => listDifferences(ctx, store));
     assert.deepEqual(found.map(({ kind }) => kind), ['unknown-payment', 'unlisted']);
+  });
+
+  test('a failed refund of a payment in another currency is owed, and can be requested again', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, begin, read, provider, run } = selling;
+    const sale = await begin();
+    const held = provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    const euros = currencyOf('EUR');
+    held.amount = { minor: 3_000n, currency: euros };
+    held.state = 'paid';
+    provider.failRefund = () => 'at once';
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+    const failed = await read(sale);
+    assert.deepEqual([failed.state, failed.returnReason], ['returned', 'mismatch']);
+    assert.deepEqual([failed.paid, failed.owed, failed.refunded.minor], [held.amount, held.amount, 0n]);
+    const needed = { states: null, search: null, needsStaff: true };
+    const named = await storage.read(() => listSales(ctx, store, { filter: needed, before: null, limit: 10 }));
+    assert.deepEqual(named.map(({ id }) => id), [sale.id]);
+    // The sum is in the currency of the store.
+    const { owed, withoutCard } = await storage.read(() => countSales(store.id));
+    assert.deepEqual([owed, withoutCard], [1, 0n]);
+    const month = dayOf(ctx.clock.now(), store.timeZone).slice(0, 7);
+    const { rows } = await storage.read(() => listMonthSales(ctx, store, { month, after: 0, limit: 10 }));
+    assert.deepEqual(rows.map((row) => [row.currency, row.no_card, row.paid, row.open_amount]), [
+      ['EUR', 'mismatch', { decimal: '30.00' }, { decimal: '30.00' }],
+    ]);
+    assert.deepEqual((await storage.read(() => sumMonth(store, month))).map(({ paid }) => paid.minor), [0n]);
+
+    // The limit of a person is in the currency of the store.
+    const manager = await personOf(selling, 'manager');
+    const limited = await personOf(selling, 'manager');
+    await storage.write(() =>
+      execute(sql`update staff set refund_limit = 100000 where store_id = ${store.id} and id = ${limited.member.id}`),
+    );
+    const again = { saleId: sale.id, reason: null };
+    await assert.rejects(storage.write(() => refundSale(ctx, limited, again)), { code: 'invalid-parameter' });
+    provider.failRefund = () => 'no';
+    const refund = await storage.write(() => refundSale(ctx, manager, again));
+    assert.deepEqual(refund.amount, held.amount);
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    const { refunded, owed: left } = await read(sale);
+    assert.deepEqual([refunded, left.minor], [held.amount, 0n]);
+    await run(async (sales) => await sales.compare());
+    assert.deepEqual(await storage.read(() => listDifferences(ctx, store)), []);
   });
 
   test('the table of a month has each amount once, and each payment without a card with its reason', async () => {

@@ -299,12 +299,12 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
         insert into online_sales (store_id, id, form_key, provider, is_test, session_id, session_url, session_expires_at,
           payment_id, state, amount, currency, design, buyer_name, buyer_address, buyer_key, delivery, recipient_name,
           recipient_address, recipient_key, sender_name, message, send_on, language, method, fingerprint, network,
-          card_country, is_bank_checked, is_risky, review_reasons, return_reason, dispute, disputed_at, disputed, paid, refunded,
-          created_at, paid_at, decided_at, attempts)
+          card_country, is_bank_checked, is_risky, review_reasons, return_reason, dispute, disputed_at, disputed, paid_currency, paid,
+          refunded, created_at, paid_at, decided_at, attempts)
         values (${store.id}, 1, '0123456789abcdefghijkl', 'stripe', 0, 'cs_1', 'https://pay.example/1', ${now}, 'pi_1',
           'returned', 5000, 'EUR', 'birthday', 'Käthe', 'Käthe@exämple.com', 'käthe@exämple.com', 'email', 'Grace',
           'grace@example.com', 'grace@example.com', 'Käthe', 'Alles Gute 🎂', '2099-12-31', 'de', 'Visa •••• 4242', ${bytes},
-          ${bytes}, 'DE', 1, 0, 'amount,first', 'staff', 'won', ${now}, 0, 5000, 5000, ${now}, ${now}, ${now}, 2)`,
+          ${bytes}, 'DE', 1, 0, 'amount,first', 'staff', 'won', ${now}, 0, 'EUR', 5000, 5000, ${now}, ${now}, ${now}, 2)`,
       sql`
         insert into online_sale_refunds (store_id, sale_id, id, key, requested_by, actor, reason, amount, currency, state,
           provider_id, created_at, settled_at)

@@ -72,7 +72,7 @@ function disputeWords({ texts, language }: BuyPlace, { sale }: ShownOrder): Word
 function moneyBackWords({ texts, language }: BuyPlace, { sale, refunds }: ShownOrder): Words | undefined {
   const shown = (money: Money): Markup => markup`<bdi>${amountText(money, language.locale)}</bdi>`;
   if (sale.state === 'returned') {
-    const text = fill(texts.returnedText, { amount: shown(sale.amount) });
+    const text = fill(texts.returnedText, { amount: shown(sale.paid) });
     return { icon: 'back', title: texts.returnedTitle, text };
   }
   if (sale.refunded.minor === 0n) return undefined;
@@ -158,7 +158,7 @@ function timeIn({ store, language }: BuyPlace, at: number | null): Markup | unde
 
 function paymentEntries(place: BuyPlace, { sale }: ShownOrder): readonly Entry[] {
   const { texts, store, language } = place;
-  const sum = amountText(sale.amount, language.locale);
+  const sum = amountText(sale.paidAt === null ? sale.amount : sale.paid, language.locale);
   if (sale.paidAt === null) {
     const ordered: Entry = { kind: 'money', name: texts.ordered, below: timeIn(place, sale.createdAt), sum };
     if (sale.state === 'expired' || sale.state === 'failed')

@@ -90,8 +90,8 @@ function confirmPage(
   const steps = [
     ...(card ? [fillPlain(decide.cardStops, { card: `•••• ${card.lastCharacters}` })] : [decide.noCard]),
     fillPlain(decide.moneyBack, { amount: page.amount(amount), method: paid }),
-    ...(kind === 'refund' && amount.minor < sale.amount.minor
-      ? [fillPlain(decide.partly, { amount: page.amount(sale.amount) })]
+    ...(kind === 'refund' && amount.minor < sale.paid.minor
+      ? [fillPlain(decide.partly, { amount: page.amount(sale.paid) })]
       : []),
     decide.fee,
     card?.recipient ? decide.emails : decide.buyerEmail,

@@ -76,7 +76,7 @@ function differenceLine(page: Page, difference: Difference): Markup {
     return markup`${said} ${page.time(at)}`;
   }
   const { sale } = difference;
-  const money = (minor: bigint) => page.amount({ ...sale.amount, minor });
+  const money = (minor: bigint) => page.amount({ ...sale.paid, minor });
   const link = markup`<a href="${page.url(pathOfSale(page, sale))}">${String(page.publicId(sale.id))}</a>`;
   const said =
     'here' in difference

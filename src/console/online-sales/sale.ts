@@ -79,7 +79,7 @@ ${lines}</ol></section>`;
 
 function eventsOf(page: Page, { sale, refunds, card }: OpenedSale): readonly SaleEvent[] {
   const { history, providers } = page.text.onlineSales;
-  const amount = page.amount(sale.amount);
+  const amount = page.amount(sale.paid);
   const events: SaleEvent[] = [
     { at: sale.createdAt, what: history.ordered, details: providers[sale.provider] },
     ...refunds.map((refund) => refundEvent(page, refund)),

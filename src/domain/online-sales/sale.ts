@@ -117,10 +117,10 @@ export type OnlineSale = {
   readonly cardId: number | null;
   readonly dispute: DisputeState | null;
   readonly disputedAt: number | null;
+  /** A payment in another currency than that of the sale goes back as a whole. The amounts below have its currency. */
+  readonly paid: Money;
   /** The amount that the dispute has taken from the store; 0 for a warning and after one that was won. */
   readonly disputed: Money;
-  /** The amount that was paid; 0 also for one of another currency, which goes back as a whole. */
-  readonly paid: Money;
   /** The refunds that were requested and have not failed. */
   readonly refunded: Money;
   /** The part of refunds and lost disputes that the card no longer had: a loss of the store. */

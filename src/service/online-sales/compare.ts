@@ -77,8 +77,7 @@ function* differenceOf(
   comparedUntil: number,
 ): Script<Difference | undefined> {
   if (!isPaid(sale.state)) return paid > 0n ? { kind: 'unpaid', sale } : undefined;
-  if (paid !== sale.paid.minor && sale.paid.minor > 0n)
-    return { kind: 'amount', sale, atProvider: paid, here: sale.paid.minor };
+  if (paid !== sale.paid.minor) return { kind: 'amount', sale, atProvider: paid, here: sale.paid.minor };
   // Most sales agree, and need no further read.
   if (wentBack === sale.refunded.minor + sale.disputed.minor) return undefined;
   const here = yield* wentBackHere(sale, comparedUntil);

@@ -32,10 +32,10 @@ export function hasTaken(dispute: DisputeState | null): boolean {
   return dispute === 'open' || dispute === 'lost';
 }
 
-function sumOf(refunds: readonly OnlineRefund[], { amount }: Pick<StoredSale, 'amount'>): bigint {
+function sumOf(refunds: readonly OnlineRefund[]): bigint {
   return refunds
-    .filter((refund) => refund.state !== 'failed' && refund.amount.currency.code === amount.currency.code)
-    .reduce((sum, refund) => sum + refund.amount.minor, 0n);
+    .filter(({ state }) => state !== 'failed')
+    .reduce((sum, { amount }) => sum + amount.minor, 0n);
 }
 
 function largerOf(left: bigint, right: bigint): bigint {
@@ -152,9 +152,9 @@ export function* converge(
   ctx: Context,
   { store, sale, refunds, isEscalated }: Facts & { readonly isEscalated: boolean },
 ): Script<Converged> {
-  const { currency } = sale.amount;
+  const { currency } = sale.paid;
   const amountOf = (minor: bigint): Money => ({ minor, currency });
-  const refunded = sumOf(refunds, sale);
+  const refunded = sumOf(refunds);
   const { cardId, issueId } = sale;
   if (cardId === null || issueId === null) {
     const taken = refunded + (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
@@ -224,7 +224,7 @@ export function* takeWhatIsLeft(
   { store, sale, refunds, actor }: Facts & { readonly actor: string },
 ): Script<bigint> {
   const { cardId, issueId } = sale;
-  const refunded = sumOf(refunds, sale);
+  const refunded = sumOf(refunds);
   if (cardId === null || issueId === null)
     return sale.paid.minor - refunded - (hasTaken(sale.dispute) ? sale.disputed.minor : 0n);
   const { card, reversed } = yield* reverseUpTo(ctx, { store, sale, cardId, issueId, actor, wanted: null });
@@ -240,7 +240,7 @@ export function refundableOf(
   { state, amount, paid, refunded, owed, loss, dispute }: OnlineSale,
   card: Card | null,
 ): Money {
-  const amountOf = (minor: bigint): Money => ({ minor: largerOf(0n, minor), currency: amount.currency });
+  const amountOf = (minor: bigint): Money => ({ minor: largerOf(0n, minor), currency: paid.currency });
   if (!isPaid(state) || hasTaken(dispute)) return amountOf(0n);
   if (!card) return amountOf(paid.minor - refunded.minor);
   const reversed = refunded.minor + owed.minor - loss.minor;

@@ -16,7 +16,7 @@ import { listRefunds, refundsMax, updateRefund } from '../../storage/online-sale
 import { findStoredSale } from '../../storage/online-sales/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { hasTaken, insertRequested, takeWhatIsLeft } from './going-back.ts';
-import { isOfOtherCurrency, requireSale, returned, settlePaid, settledBy } from './settle.ts';
+import { requireSale, returned, settlePaid, settledBy } from './settle.ts';
 
 /** The days for which a buyer can withdraw from the contract (2011/83/EU, article 9), after that of the payment. */
 const withdrawalDays = 14;
@@ -53,8 +53,9 @@ export function* requestRefund(
   const sale = locked.state === 'review' ? returned(locked, { reason: 'staff', now }) : locked;
   const refunds = yield* listRefunds(key);
   if (refunds.length >= refundsMax) throw notRefundable('The sale has too many refunds.');
-  const amount = yield* refundedAmount(ctx, { store, sale, refunds, actor });
-  if (amount.minor <= 0n) throw notRefundable('Nothing is left to refund.');
+  const minor = yield* takeWhatIsLeft(ctx, { store, sale, refunds, actor });
+  if (minor <= 0n) throw notRefundable('Nothing is left to refund.');
+  const amount = { minor, currency: sale.paid.currency };
   const refund = yield* insertRequested(ctx, sale, { by, actor, reason, amount });
   const changed = { ...sale, attempts: 0 };
   yield* settlePaid(ctx, { store, before: locked, sale: changed, refunds: [...refunds, refund] });
@@ -63,21 +64,6 @@ export function* requestRefund(
 
 function notRefundable(detail: string): Fault {
   return new Fault('not-reversible', { detail });
-}
-
-/** A payment in another currency goes back as a whole. */
-function* refundedAmount(
-  ctx: Context,
-  request: Parameters<typeof takeWhatIsLeft>[1],
-): Script<OnlineRefund['amount']> {
-  const { sale, refunds } = request;
-  const last = refunds.at(-1);
-  if (isOfOtherCurrency(sale) && last) {
-    const isOpen = refunds.some(({ state }) => state !== 'failed');
-    return isOpen ? { ...last.amount, minor: 0n } : last.amount;
-  }
-  const minor = yield* takeWhatIsLeft(ctx, request);
-  return { minor, currency: sale.amount.currency };
 }
 
 /** A refund that the provider is asked for. */

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { Fault } from '../../domain/fault.ts';
-import { equal } from '../../domain/money/money.ts';
+import { equal, type Money } from '../../domain/money/money.ts';
 import type { Payment, ProviderDispute, ProviderRefund } from '../../domain/online-sales/payment.ts';
 import { reviewReasonsOf } from '../../domain/online-sales/rules.ts';
 import {
@@ -128,11 +128,14 @@ function* settlePayment(ctx: Context, { store, sale, payment }: Settling): Scrip
 function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Script<StoredSale> {
   const now = ctx.clock.now();
   const fingerprint = payment.fingerprint === null ? null : traceDigest(ctx, 'card', payment.fingerprint);
-  const { currency } = sale.amount;
-  const isInCurrency = payment.amount.currency.code === currency.code;
+  const none: Money = { minor: 0n, currency: payment.amount.currency };
   const paid: StoredSale = {
     ...sale,
-    paid: { minor: isInCurrency ? payment.amount.minor : 0n, currency },
+    paid: payment.amount,
+    refunded: none,
+    disputed: none,
+    loss: none,
+    owed: none,
     paidAt: now,
     decidedAt: null,
     method: payment.method,
@@ -142,10 +145,7 @@ function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Scr
     isRisky: payment.isRisky,
   };
   const reason = returnReasonOf(paid, payment);
-  if (reason !== null) {
-    if (!isInCurrency) yield* insertRequested(ctx, paid, { ...bySystem, amount: payment.amount });
-    return returned(paid, { reason, now });
-  }
+  if (reason !== null) return returned(paid, { reason, now });
   const page = yield* pageOf(store);
   yield* lockSalePage(store.id);
   const since = startOfToday(ctx, store);
@@ -186,7 +186,7 @@ export function returned(
 function withDispute(sale: StoredSale, { dispute }: Payment): StoredSale {
   if (!dispute || isOlder(sale, dispute)) return sale;
   const minor = hasTaken(dispute.state) ? disputedOf(sale, dispute) : 0n;
-  const disputed = { minor, currency: sale.amount.currency };
+  const disputed = { minor, currency: sale.paid.currency };
   return { ...sale, dispute: dispute.state, disputedAt: dispute.at, disputed };
 }
 
@@ -196,8 +196,10 @@ function isOlder({ dispute, disputedAt }: StoredSale, read: ProviderDispute): bo
   return hasEnded && isPending && read.at <= (disputedAt ?? 0);
 }
 
-function disputedOf({ paid }: StoredSale, dispute: ProviderDispute): bigint {
-  return dispute.amount.minor < paid.minor ? dispute.amount.minor : paid.minor;
+/** A dispute in another currency, that of the account at the provider, counts as one of the whole payment. */
+function disputedOf({ paid }: StoredSale, { amount }: ProviderDispute): bigint {
+  const isComparable = amount.currency.code === paid.currency.code;
+  return isComparable && amount.minor < paid.minor ? amount.minor : paid.minor;
 }
 
 /** Brings the rows of the refunds of a sale to those of its payment, and returns all of them. */
@@ -215,11 +217,6 @@ function* mergeRefunds(ctx: Context, sale: StoredSale, payment: Payment): Script
   return yield* dropExcess(ctx, sale, [...merged.values()]);
 }
 
-/** Whether a payment was made in another currency than that of its sale. */
-export function isOfOtherCurrency({ paid, paidAt }: Pick<StoredSale, 'paid' | 'paidAt'>): boolean {
-  return paidAt !== null && paid.minor === 0n;
-}
-
 const excessDetail = 'The payment was refunded at the provider.';
 
 /** Refunds that were made at the provider leave less for those that it was not asked for yet. */
@@ -230,7 +227,6 @@ function* dropExcess(
 ): Script<readonly OnlineRefund[]> {
   const made = refunds.filter(({ state }) => state === 'pending' || state === 'paid');
   let left = made.reduce((rest, { amount }) => rest - amount.minor, sale.paid.minor);
-  if (isOfOtherCurrency(sale)) return refunds;
   const kept: OnlineRefund[] = [];
   for (const refund of refunds) {
     const isExcess = refund.state === 'requested' && refund.amount.minor > left;
@@ -316,7 +312,7 @@ function* requestOwed(
   if (refunds.some(({ state }) => state === 'failed') || hasTaken(sale.dispute)) return [];
   const minor = yield* takeWhatIsLeft(ctx, { store, sale, refunds, actor: saleActor });
   if (minor <= 0n) return [];
-  const amount = { minor, currency: sale.amount.currency };
+  const amount = { minor, currency: sale.paid.currency };
   return [yield* insertRequested(ctx, sale, { ...bySystem, amount })];
 }
 

@@ -43,7 +43,8 @@ export function* refundSale(
     *change({ member, actor }) {
       const made = yield* requestRefund(ctx, { ...key, reason, by: 'staff', actor });
       const { refundLimit } = member;
-      if (refundLimit && exceeds(made.amount, refundLimit))
+      const isComparable = refundLimit?.currency.code === made.amount.currency.code;
+      if (refundLimit && (!isComparable || exceeds(made.amount, refundLimit)))
         throw new Fault('invalid-parameter', {
           errors: { amount: [`must be at most ${formatMoney(refundLimit)}, the person's limit`] },
           extensions: { refund_limit: formatMoney(refundLimit) },

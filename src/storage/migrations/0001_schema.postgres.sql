@@ -1243,7 +1243,9 @@ create table online_sales (
   disputed bigint not null default 0 check (disputed >= 0),
   -- When the card was suspended because of the dispute.
   stopped_at bigint,
-  -- The amount that was paid; 0 also for one of another currency, which goes back as a whole.
+  -- Of the amounts that were paid, refunded, disputed, lost and owed. A payment in another currency than that of the sale goes
+  -- back as a whole.
+  paid_currency text collate "C" not null check (length(paid_currency) = 3),
   paid bigint not null default 0 check (paid >= 0),
   refunded bigint not null default 0 check (refunded >= 0),
   -- The part of refunds and lost disputes that the card no longer had.

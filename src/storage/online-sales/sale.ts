@@ -1,5 +1,7 @@
 /** Online sales. A row changes only after `lockSale`, so what was read with it is true until the transaction ends. */
 
+import { currencyOf } from '../../domain/money/currency.ts';
+import type { Money } from '../../domain/money/money.ts';
 import type { CardDesign } from '../../domain/cards/design.ts';
 import type { DisputeState, ProviderKind } from '../../domain/online-sales/payment.ts';
 import {
@@ -65,6 +67,17 @@ function reasons<Field extends string>(field: Field): Column<string, Field, read
   };
 }
 
+/** An amount of what was paid, whose currency can be another one than that of the sale. */
+function paidMoney<Field extends string>(
+  field: Field,
+): Column<bigint, Field, Money, { readonly paid_currency: string }> {
+  return {
+    field,
+    read: (minor, row) => ({ minor, currency: currencyOf(row.paid_currency) }),
+    write: (record) => record[field].minor,
+  };
+}
+
 /** Columns that never change. */
 const fixed = {
   store_id: integer('storeId'),
@@ -108,12 +121,13 @@ const changing = {
   code: bytesOrNull('sealedCode'),
   dispute: unchanged<DisputeState | null>()('dispute'),
   disputed_at: integerOrNull('disputedAt'),
-  disputed: money('disputed'),
+  paid_currency: writeOnly<string>()((sale: Pick<OnlineSale, 'paid'>) => sale.paid.currency.code),
+  disputed: paidMoney('disputed'),
   stopped_at: integerOrNull('stoppedAt'),
-  paid: money('paid'),
-  refunded: money('refunded'),
-  loss: money('loss'),
-  owed: money('owed'),
+  paid: paidMoney('paid'),
+  refunded: paidMoney('refunded'),
+  loss: paidMoney('loss'),
+  owed: paidMoney('owed'),
   paid_at: integerOrNull('paidAt'),
   decided_at: integerOrNull('decidedAt'),
   review_until: integerOrNull('reviewUntil'),
@@ -390,7 +404,7 @@ export type SaleCounts = {
   readonly disputed: number;
   /** Sales of which money is owed, because a refund has failed. */
   readonly owed: number;
-  /** Payments without a card: in review, or returned and owed. In minor units. */
+  /** Payments without a card: in review, or returned and owed. In minor units of the sales' currency. */
   readonly withoutCard: bigint;
 };
 
@@ -411,7 +425,7 @@ export function* countSales(storeId: number): Script<SaleCounts> {
       where store_id = ${storeId} and dispute is not null and dispute in ('warning', 'open')`),
     one(sql<Sums>`
       select count(*) as sales,
-        cast(coalesce(sum(case when state = 'returned' then owed else 0 end), 0) as bigint) as held
+        cast(coalesce(sum(case when state = 'returned' and paid_currency = currency then owed else 0 end), 0) as bigint) as held
       from online_sales where store_id = ${storeId} and owed > 0`),
   );
   return {
@@ -426,7 +440,7 @@ export function* countSales(storeId: number): Script<SaleCounts> {
 /** Instants (ms); the end is not included. */
 export type SalePeriod = { readonly from: number; readonly to: number };
 
-/** The sums of the sales that were paid in a period, by provider. */
+/** The sums of the sales that were paid in a period, by provider, without the amounts in other currencies. */
 export type ProviderSum = {
   readonly provider: ProviderKind;
   readonly isTest: boolean;
@@ -449,8 +463,10 @@ export function* sumSalesByProvider(
     loss: bigint;
   };
   const rows = yield* all(sql<Row>`
-    select provider, is_test, count(*) as sales, cast(sum(amount) as bigint) as paid,
-      cast(sum(refunded) as bigint) as refunded, cast(sum(loss) as bigint) as loss
+    select provider, is_test, count(*) as sales,
+      cast(sum(case when paid_currency = currency then paid else 0 end) as bigint) as paid,
+      cast(sum(case when paid_currency = currency then refunded else 0 end) as bigint) as refunded,
+      cast(sum(loss) as bigint) as loss
     from online_sales where store_id = ${storeId} and paid_at >= ${from} and paid_at < ${to}
     group by provider, is_test order by provider, is_test`);
   return rows.map((row) => ({
