@@ -53,7 +53,7 @@ final class Client
         if (!Settings::isConfigured()) {
             throw new Unreachable('Largesse is not connected');
         }
-        if ($this->forCustomer && Circuit::isOpen()) {
+        if ($this->isStopped()) {
             throw new Unreachable('Largesse did not respond a moment ago');
         }
         for ($attempt = 1; ; $attempt += 1) {
@@ -67,7 +67,7 @@ final class Client
                 return $response;
             } catch (Unreachable $error) {
                 Circuit::failed();
-                if ($attempt >= self::ATTEMPTS_MAX || $this->secondsLeft() < self::SECONDS_MIN) {
+                if ($attempt >= self::ATTEMPTS_MAX || $this->secondsLeft() < self::SECONDS_MIN || $this->isStopped()) {
                     Log::warning("$method " . self::loggedPath($path) . ': ' . $error->getMessage());
                     throw $error;
                 }
@@ -76,6 +76,11 @@ final class Client
                 throw $error;
             }
         }
+    }
+
+    private function isStopped(): bool
+    {
+        return $this->forCustomer && Circuit::isOpen();
     }
 
     private function secondsLeft(): float

@@ -22,7 +22,7 @@ final class GiftCardProduct extends \WC_Product_Simple
         add_action('woocommerce_product_options_general_product_data', self::showFields(...));
         add_action('woocommerce_admin_process_product_object', self::saveFields(...));
         // A discount on money would be a loop: the card pays for the next one.
-        add_filter('woocommerce_coupon_get_discount_amount', self::withoutDiscount(...), 10, 3);
+        add_filter('woocommerce_coupon_get_items_to_apply', self::withoutGiftCards(...));
         add_filter('woocommerce_data_stores', static fn(array $stores): array => $stores + ['product-' . self::TYPE => 'WC_Product_Data_Store_CPT']);
     }
 
@@ -31,10 +31,10 @@ final class GiftCardProduct extends \WC_Product_Simple
         return $product instanceof \WC_Product && $product->get_type() === self::TYPE;
     }
 
-    public static function withoutDiscount(mixed $discount, mixed $price, mixed $item): mixed
+    /** The lines of a cart or an order that a coupon reduces. */
+    public static function withoutGiftCards(mixed $items): mixed
     {
-        $product = is_array($item) ? ($item['data'] ?? null) : ($item instanceof \WC_Order_Item_Product ? $item->get_product() : null);
-        return self::is($product) ? 0 : $discount;
+        return is_array($items) ? array_values(array_filter($items, static fn(mixed $item): bool => !self::is($item->product ?? null))) : $items;
     }
 
     public function get_type(): string

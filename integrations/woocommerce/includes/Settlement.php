@@ -35,7 +35,8 @@ final class Settlement
             self::later($orderId, self::RETRIES[0]);
             return;
         }
-        self::follow($orderId, is_admin() && !wp_doing_ajax() ? Client::forStaff() : Client::forCustomer());
+        // Staff can change hundreds of orders at once. A task repeats what fails.
+        self::follow($orderId, Client::forCustomer());
     }
 
     /** A shop can give paid orders a status of its own, or the status they have already. */

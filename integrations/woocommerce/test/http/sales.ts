@@ -125,7 +125,22 @@ export function saleTests(shop: () => Shop, suite: string): void {
     }
   });
 
-  test(`${suite}: cards and coupons do not pay for cards`, async () => {
+  for (const [coupon, total] of [
+    // Gift card 42.50, shipping with tax 5.36, and the lamp of 19.99 less the discount, with tax.
+    ['ten', '67.33'],
+    ['five', '64.08'],
+  ] as const)
+    test(`${suite}: the coupon ${coupon} reduces the price of goods and not of gift cards`, async () => {
+      const customer = new ClassicCustomer();
+      await customer.addsCard(gift);
+      await customer.adds('lamp');
+      await customer.page('/classic-cart/', { coupon_code: coupon, apply_coupon: 'Apply coupon' });
+      const order = await assertBooks(shop(), classicOrderIdOf(await customer.places()));
+      assert.equal(order.total, total);
+      assert.equal((await control<ShopOrder>('recalculateCoupons', { id: order.id })).total, total);
+    });
+
+  test(`${suite}: cards do not pay for cards`, async () => {
     const card = await sell(shop(), '100.00');
     const customer = new ClassicCustomer();
     await customer.addsCard(gift);

@@ -126,11 +126,13 @@ function largesse_test_prepare_shop(): void
     $card->set_sku('card');
     $card->saveAmounts(['25', '50'], '10', '200');
     $card->save();
-    $coupon = new WC_Coupon();
-    $coupon->set_code('TEN');
-    $coupon->set_discount_type('percent');
-    $coupon->set_amount('10');
-    $coupon->save();
+    foreach (['TEN' => ['percent', '10'], 'FIVE' => ['fixed_cart', '5.01']] as $code => [$type, $amount]) {
+        $coupon = new WC_Coupon();
+        $coupon->set_code($code);
+        $coupon->set_discount_type($type);
+        $coupon->set_amount($amount);
+        $coupon->save();
+    }
     // The classic cart and checkout have pages of their own.
     wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_name' => 'classic-cart', 'post_title' => 'Classic cart', 'post_content' => '[woocommerce_cart]']);
     wp_insert_post(['post_type' => 'page', 'post_status' => 'publish', 'post_name' => 'classic-checkout', 'post_title' => 'Classic checkout', 'post_content' => '[woocommerce_checkout]']);
@@ -193,6 +195,10 @@ add_action('rest_api_init', static function (): void {
         },
         'recalculate' => static function (array $in): array {
             wc_get_order($in['id'])->calculate_totals();
+            return largesse_test_order((int) $in['id']);
+        },
+        'recalculateCoupons' => static function (array $in): array {
+            wc_get_order($in['id'])->recalculate_coupons();
             return largesse_test_order((int) $in['id']);
         },
         'addItem' => static function (array $in): array {

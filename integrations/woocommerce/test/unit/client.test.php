@@ -47,6 +47,18 @@ test('after failures, customers do not wait for a while, and tasks still try', s
     same(Circuit::isOpen(), false);
 });
 
+test('a request is not repeated when the service has failed too often', static function (): void {
+    $attempts = 0;
+    Fakes::$transport = static function () use (&$attempts): WP_Error {
+        $attempts += 1;
+        return new WP_Error('timeout');
+    };
+    foreach (['/hold', '/capture', '/issue'] as $path) {
+        throws(Unreachable::class, static fn() => Client::forCustomer()->send('POST', $path, []));
+    }
+    same($attempts, 3);
+});
+
 test('a customer waits for at most five seconds in all requests', static function (): void {
     $timeouts = [];
     Fakes::$transport = static function (string $url, array $arguments) use (&$timeouts): mixed {
