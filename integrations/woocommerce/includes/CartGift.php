@@ -150,6 +150,26 @@ final class CartGift
         }
     }
 
+    /**
+     * The gift card that a line of an order sells. Staff and other programs add lines without the form: the amount is their price.
+     *
+     * @return Gift|null null: it is no gift card
+     */
+    public static function of(\WC_Order_Item_Product $item): ?array
+    {
+        $gift = $item->get_meta(self::META);
+        if (is_array($gift)) {
+            return $gift;
+        }
+        $quantity = (int) $item->get_quantity();
+        if ($quantity <= 0 || !GiftCardProduct::is($item->get_product())) {
+            return null;
+        }
+        $decimals = OrderCards::decimals();
+        $units = Money::unitsOfShop((float) $item->get_subtotal() / $quantity, $decimals);
+        return ['amount' => Money::decimalOf($units, $decimals), 'recipient_name' => '', 'recipient_email' => '', 'sender_name' => '', 'message' => '', 'send_on' => '', 'design' => ''];
+    }
+
     public static function validateStoreApi(\WC_Product $product): void
     {
         if ($product instanceof GiftCardProduct) {

@@ -27,13 +27,17 @@ final class Issuing
 
     public static function isGift(\WC_Order_Item_Product $item): bool
     {
-        return is_array($item->get_meta(CartGift::META));
+        return CartGift::of($item) !== null;
     }
 
     public static function statusChanged(int $orderId): void
     {
         $order = wc_get_order($orderId);
         if ($order instanceof \WC_Order && self::giftsOf($order) !== []) {
+            if ($order->get_meta(CartGift::ORDER_META) === '') {
+                $order->update_meta_data(CartGift::ORDER_META, 'yes');
+                $order->save_meta_data();
+            }
             self::follow($orderId, Client::forCustomer());
         }
     }
@@ -86,10 +90,18 @@ final class Issuing
         }
     }
 
+    /** Whether the money has arrived: an order that is paid at its delivery is `processing` before. */
+    private static function isPaid(\WC_Order $order): bool
+    {
+        $onDelivery = (array) apply_filters('largesse_methods_paid_on_delivery', ['cod']);
+        $isLate = in_array($order->get_payment_method(), $onDelivery, true) && !$order->has_status('completed');
+        return !$isLate && in_array($order->get_status(), wc_get_is_paid_statuses(), true);
+    }
+
     /** @return array<int, 'issue'|'suspend'|'resume'> by the numbers of the cards of a line, from 1 */
     private static function stepsOf(\WC_Order $order, \WC_Order_Item_Product $item): array
     {
-        $isPaid = in_array($order->get_status(), wc_get_is_paid_statuses(), true);
+        $isPaid = self::isPaid($order);
         $isEnded = in_array($order->get_status(), ['cancelled', 'failed', 'refunded', 'trash'], true);
         $bought = (int) $item->get_quantity();
         $valid = $isEnded ? 0 : max(0, $bought + (int) $order->get_qty_refunded_for_item($item->get_id()));
@@ -143,7 +155,7 @@ final class Issuing
     /** @return array{card: int, last: string, state: string, error: string} */
     private static function issue(\WC_Order $order, \WC_Order_Item_Product $item, int $number, Client $client): array
     {
-        $gift = $item->get_meta(CartGift::META);
+        $gift = CartGift::of($item) ?? throw new \UnexpectedValueException('the line sells no gift card');
         $optional = array_filter([
             'recipient_name' => $gift['recipient_name'],
             'recipient_email' => $gift['recipient_email'],

@@ -97,6 +97,33 @@ export function saleTests(shop: () => Shop, suite: string): void {
     assert.deepEqual(await statesOf(shop(), await orderOf(id)), ['active', 'suspended']);
   });
 
+  test(`${suite}: a gift card that is paid at the delivery is issued when the order is completed`, async () => {
+    const customer = new ClassicCustomer();
+    await customer.addsCard(gift);
+    const id = classicOrderIdOf(await customer.places('cod'));
+    const placed = await orderOf(id);
+    assert.deepEqual([placed.status, placed.issued], ['processing', []]);
+    const completed = await control<ShopOrder>('status', { id, status: 'completed' });
+    assert.deepEqual(await statesOf(shop(), completed), ['active']);
+  });
+
+  test(`${suite}: a gift card that staff add to an order is issued for its price`, async () => {
+    const customer = new BlockCustomer();
+    await customer.adds('lamp');
+    await gatewayMode('hold');
+    const id = orderIdOf(await customer.places());
+    await gatewayMode('pay');
+    const before = await assertBooks(shop(), id);
+    const after = await control<ShopOrder>('addItem', { id, sku: 'card' });
+    // The smallest amount of the product.
+    assert.equal(cents(after.total), cents(before.total) + 10_00);
+    const paid = await control<ShopOrder>('status', { id, status: 'processing' });
+    const [issued = assert.fail('no card was issued'), ...others] = paid.issued;
+    assert.deepEqual(others, []);
+    const { gift_card: details } = await shop().cards().cards.retrieveDetails(issued.card);
+    assert.deepEqual([details.balance, details.state], ['10.00', 'active']);
+  });
+
   test(`${suite}: the page of an order names the recipient`, async () => {
     const customer = new ClassicCustomer();
     await customer.addsCard(gift);
