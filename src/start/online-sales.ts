@@ -10,7 +10,7 @@ import type {
   ProviderOutcome,
 } from '../domain/online-sales/payment.ts';
 import { keyOfSale, type OnlineSale, type SaleKey } from '../domain/online-sales/sale.ts';
-import { dayMs, waitAfter } from '../domain/online-sales/schedule.ts';
+import { dayMs, disputableMs, waitAfter } from '../domain/online-sales/schedule.ts';
 import type { Checkout } from '../service/online-sales/checkout.ts';
 import { comparedFrom, recordMovements } from '../service/online-sales/compare.ts';
 import { expireUnrecorded } from '../service/online-sales/settle.ts';
@@ -51,8 +51,6 @@ const claimMs = 5 * 60_000;
 const claimedMax = 10;
 const storesMax = 20;
 const comparedMax = 100;
-/** Payments can be disputed for about this time. */
-const disputableMs = 120 * dayMs;
 const readMax = 100;
 /** Pages of movements of one comparison: more than a busy shop has in five days. */
 const movementPagesMax = 2_000;

@@ -30,6 +30,8 @@ import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention
 import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
 import { placeHold } from '../../src/service/money/hold.ts';
 import { requireCard } from '../../src/service/money/money.ts';
+import { changeCard } from '../../src/service/staff-actions/card.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { topUp } from '../../src/service/money/top-up.ts';
 import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
@@ -549,6 +551,92 @@ export function testOnlineSales(factory: StorageFactory): void {
     await run(async (sales) => await sales.compare());
     const found = await storage.read(() => listDifferences(ctx, store));
     assert.deepEqual(found.map(({ kind }) => kind), ['unknown-payment', 'unlisted']);
+  });
+
+  test('a dispute that takes the money before a refund was sent leaves nothing to refund', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const sale = await sell();
+    const held = provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    await storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: null }));
+    const dispute = { id: 'dp_1', amount: held.amount, at: ctx.clock.now() } as const;
+    const requests: string[] = [];
+    provider.lose = (method) => (requests.push(method), 'none');
+    const follow = async (state: 'open' | 'won') => {
+      held.dispute = { ...dispute, state };
+      await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+      await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+      const { refunded, owed, disputed } = await read(sale);
+      return [held.refunds.length, refunded.minor, owed.minor, disputed.minor];
+    };
+    assert.deepEqual(await follow('open'), [0, 0n, 0n, 2_500n]);
+    // A provider could carry it out in addition to the dispute.
+    assert.deepEqual(requests, ['readPayment']);
+    // The card was taken back, so the money is the buyer's again.
+    assert.deepEqual(await follow('won'), [0, 0n, 2_500n, 0n]);
+    assert.equal((await storage.read(() => countSales(store.id))).owed, 1);
+    await storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: null }));
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(sale)));
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    assert.deepEqual([held.refunds.length, (await read(sale)).refunded.minor], [1, 2_500n]);
+  });
+
+  test('a warning needs staff until they refund the sale or resume its card', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const sales = [await sell(), await sell({ buyer: email('eve@example.com') })];
+    for (const sale of sales) {
+      const held = provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+      held.dispute = { id: `w_${sale.id}`, amount: held.amount, at: ctx.clock.now(), state: 'warning' };
+      await run(async (process) => await process.refresh(keyOfSale(sale)));
+    }
+    const disputed = async () => (await storage.read(() => countSales(store.id))).disputed;
+    assert.equal(await disputed(), 2);
+    const [refunded, kept] = sales;
+    assert(refunded && kept);
+    await storage.write(() => refundSale(ctx, manager, { saleId: refunded.id, reason: null }));
+    assert.equal(await disputed(), 1);
+    const filter = { states: null, search: null, needsStaff: true };
+    const named = await storage.read(() => listSales(ctx, store, { filter, before: null, limit: 10 }));
+    assert.deepEqual(named.map(({ id }) => id), [kept.id]);
+    await storage.write(() => resumeCard(ctx, { store, cardId: kept.cardId ?? 0, actor: 'test', versions: null }));
+    assert.equal(await disputed(), 0);
+    ctx.clock.advance(121 * dayMs);
+    while ((await run(async (process) => await process.run())) > 0);
+    assert.equal((await read(kept)).nextAt, null);
+  });
+
+  test('what goes back is taken off a card in any state', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, read, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const heldOf = (sale: OnlineSale) => provider.payments.get(sale.sessionId ?? '') ?? assert.fail();
+    const plain = { store, actor: 'test', versions: null } as const;
+    const states: Readonly<Record<string, (cardId: number) => Promise<unknown>>> = {
+      disabled: (cardId) => storage.write(() => changeCard(ctx, { store, cardId, actor: 'test', changes: { disable: true } })),
+      suspended: (cardId) => storage.write(() => suspendCard(ctx, { ...plain, cardId, reason: null })),
+      expired: (cardId) =>
+        storage.write(() => execute(sql`update gift_cards set expires_on = '2020-01-01' where store_id = ${store.id} and id = ${cardId}`)),
+      'with a lower balance': (cardId) =>
+        storage.write(() => changeCard(ctx, { store, cardId, actor: 'test', changes: { balance: amountIn(store, 900) } })),
+    };
+    const buyerOf = (name: string) => ({ buyer: email(`${name.replaceAll(' ', '.')}@example.com`) });
+    for (const [name, change] of Object.entries(states)) {
+      const [byStaff, atProvider, lost] = [await sell(buyerOf(name)), await sell(buyerOf(name)), await sell(buyerOf(name))];
+      for (const { cardId } of [byStaff, atProvider, lost]) await change(cardId ?? 0);
+      await storage.write(() => refundSale(ctx, manager, { saleId: byStaff.id, reason: null }));
+      provider.refundAtProvider(heldOf(atProvider), 2_500n);
+      heldOf(lost).dispute = { id: `dp_${name}`, amount: heldOf(lost).amount, at: ctx.clock.now(), state: 'lost' };
+      for (const sale of [byStaff, atProvider, lost]) {
+        await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+        const { cardId, loss, refunded, disputed } = await read(sale);
+        const card = await storage.read(() => requireCard(store.id, cardId ?? 0));
+        assert.equal(card.balance.minor, 0n, name);
+        assert.ok(refunded.minor + disputed.minor - loss.minor > 0n, name);
+      }
+    }
   });
 
   test('a failed refund of a payment in another currency is owed, and can be requested again', async () => {

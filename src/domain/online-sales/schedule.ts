@@ -18,6 +18,9 @@ export const sessionMs = 23 * hour;
 /** The time after which the money of a sale with a test key goes back outside of a sandbox. */
 export const trialMs = hour;
 
+/** Payments can be disputed for about this time. */
+export const disputableMs = 120 * dayMs;
+
 /** The wait after a number of attempts: 10 s to one hour. */
 export function waitAfter(attempts: number): number {
   return steps[attempts] ?? hour;
@@ -55,6 +58,8 @@ export function nextReadAt(
   if (refunds.some((refund) => refund.state === 'requested')) return now + waitAfter(attempts);
   if (state === 'review') return Math.min(reviewUntil ?? now, now + hour);
   if (isIncomplete || refunds.some((refund) => refund.state === 'pending')) return now + hour;
-  if (dispute === 'warning' || dispute === 'open') return now + dayMs;
+  // A warning has no end at the provider.
+  const isWarned = dispute === 'warning' && paidAt !== null && now < paidAt + disputableMs;
+  if (isWarned || dispute === 'open') return now + dayMs;
   return state === 'issued' && paidAt !== null ? nextWatch(paidAt, now) : null;
 }

@@ -50,7 +50,8 @@ export function* requestRefund(
   const now = ctx.clock.now();
   if (by === 'buyer' && dayOf(now, store.timeZone) > withdrawalEndOf(locked, store))
     throw new Fault('undo-window-closed');
-  const sale = locked.state === 'review' ? returned(locked, { reason: 'staff', now }) : locked;
+  const ended = by === 'buyer' ? 'refunded' : 'staff';
+  const sale = locked.state === 'review' ? returned(locked, { reason: ended, now }) : locked;
   const refunds = yield* listRefunds(key);
   if (refunds.length >= refundsMax) throw notRefundable('The sale has too many refunds.');
   const minor = yield* takeWhatIsLeft(ctx, { store, sale, refunds, actor });

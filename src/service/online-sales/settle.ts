@@ -54,8 +54,8 @@ export function* settleSale(ctx: Context, key: SaleKey, payment: Payment): Scrip
   assert(sale.sessionId === payment.sessionId, 'the payment is of another session');
   const settled = isPaid(sale.state) ? sale : yield* settlePayment(ctx, { store, sale, payment });
   if (!isPaid(settled.state)) return yield* save(ctx, sale, { sale: settled, isIncomplete: false }, []);
-  const refunds = yield* mergeRefunds(ctx, settled, payment);
   const paid = { ...withDispute(settled, payment), paymentId: settled.paymentId ?? payment.paymentId };
+  const refunds = yield* mergeRefunds(ctx, paid, payment);
   return yield* settlePaid(ctx, { store, before: sale, sale: paid, refunds });
 }
 
@@ -217,16 +217,17 @@ function* mergeRefunds(ctx: Context, sale: StoredSale, payment: Payment): Script
   return yield* dropExcess(ctx, sale, [...merged.values()]);
 }
 
-const excessDetail = 'The payment was refunded at the provider.';
+const excessDetail = 'The payment was refunded or disputed at the provider.';
 
-/** Refunds that were made at the provider leave less for those that it was not asked for yet. */
+/** Refunds that were made at the provider, and a dispute, leave less for those that it was not asked for yet. */
 function* dropExcess(
   ctx: Context,
   sale: StoredSale,
   refunds: readonly OnlineRefund[],
 ): Script<readonly OnlineRefund[]> {
   const made = refunds.filter(({ state }) => state === 'pending' || state === 'paid');
-  let left = made.reduce((rest, { amount }) => rest - amount.minor, sale.paid.minor);
+  const disputed = hasTaken(sale.dispute) ? sale.disputed.minor : 0n;
+  let left = made.reduce((rest, { amount }) => rest - amount.minor, sale.paid.minor - disputed);
   const kept: OnlineRefund[] = [];
   for (const refund of refunds) {
     const isExcess = refund.state === 'requested' && refund.amount.minor > left;
