@@ -153,7 +153,7 @@ final class CartGift
     /**
      * The gift card that a line of an order sells. Staff and other programs add lines without the form: the amount is their price.
      *
-     * @return Gift|null null: it is no gift card
+     * @return Gift|null null: it is not a gift card
      */
     public static function of(\WC_Order_Item_Product $item): ?array
     {

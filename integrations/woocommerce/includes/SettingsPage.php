@@ -98,7 +98,16 @@ final class SettingsPage extends \WC_Integration
         } catch (Unreachable $error) {
             return [__('Largesse does not respond:', 'largesse-gift-cards') . ' ' . $error->getMessage()];
         }
-        return [...self::problemsOfPaying($client), ...self::problemsOfSelling($client)];
+        return [...self::problemsOfPaying($client), ...self::problemsOfSelling($client), ...self::problemsOfVisitors()];
+    }
+
+    /** @return list<string> */
+    private static function problemsOfVisitors(): array
+    {
+        $proxy = Visitor::proxy();
+        /* translators: %s: an address */
+        $text = __('All visitors have the address of the proxy before the shop (%s), so they share the limit of unknown codes. Let the web server set the address of the visitor, or use the filter largesse_visitor_address.', 'largesse-gift-cards');
+        return $proxy === null ? [] : [sprintf($text, $proxy)];
     }
 
     /** @return list<string> */

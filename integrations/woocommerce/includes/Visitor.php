@@ -63,6 +63,16 @@ final class Visitor
         return (int) get_transient($this->name());
     }
 
+    /** The proxy whose address all visitors have; null: none is known. */
+    public static function proxy(): ?string
+    {
+        $address = is_string($_SERVER['REMOTE_ADDR'] ?? null) ? $_SERVER['REMOTE_ADDR'] : '';
+        $forwarded = is_string($_SERVER['HTTP_X_FORWARDED_FOR'] ?? null) ? substr($_SERVER['HTTP_X_FORWARDED_FOR'], 0, 1000) : '';
+        // A web server that sets the address of the visitor has it from this list.
+        $isKnown = $forwarded === '' || in_array($address, array_map(trim(...), explode(',', $forwarded)), true);
+        return $isKnown || has_filter('largesse_visitor_address') ? null : $address;
+    }
+
     /**
      * The address of the connection, or the network of an address of IPv6, because a visitor can have all of its addresses. A
      * shop behind a proxy whose server does not set the address can name another one.

@@ -246,6 +246,17 @@ export function saleTests(shop: () => Shop, suite: string): void {
       /rejects the token/,
     );
     await shop().connect();
+    for (const [forwarded, found] of [
+      ['198.51.100.7', 1],
+      ['198.51.100.7, 127.0.0.1', 0],
+    ] as const) {
+      const response = await fetch(`${shopUrl}/wp-json/largesse-test/problems`, {
+        method: 'POST',
+        headers: { 'x-forwarded-for': forwarded },
+      });
+      const named = (await response.json()) as { problems: readonly string[] };
+      assert.equal(named.problems.filter((text) => /address of the proxy .*127/.test(text)).length, found);
+    }
   });
 
   test(`${suite}: a copy of the shop under another URL sends nothing`, async () => {
