@@ -377,6 +377,9 @@ export async function stripeService(now: () => number): Promise<StripeService> {
   }
 
   /** A page of the newest objects first. */
+  /** The payouts of balance transactions, which no object names. */
+  const paidOutWith = new Map<string, string>();
+
   function listed(
     all: Iterable<{ readonly id: string; readonly created: number }>,
     path: string,
@@ -392,6 +395,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
           (name) => query[name] === undefined || (each as unknown as Parameters)[name] === query[name],
         ),
       )
+      .filter((each) => query['payout'] === undefined || paidOutWith.get(each.id) === query['payout'])
       .toReversed();
     const after = query['starting_after'];
     const start = after === undefined ? 0 : matching.findIndex((each) => each.id === after) + 1;
@@ -577,6 +581,7 @@ export async function stripeService(now: () => number): Promise<StripeService> {
       const net = [...transactions.values()].reduce((sum, each) => sum + each.net, 0);
       const currency = [...transactions.values()].at(0)?.currency ?? 'eur';
       book('payout', { amount: -net, currency, source: payout });
+      for (const each of transactions.keys()) if (!paidOutWith.has(each)) paidOutWith.set(each, payout);
       return payout;
     },
   });

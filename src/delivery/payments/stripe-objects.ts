@@ -298,9 +298,13 @@ const kinds: Readonly<Record<string, ProviderMovement['kind']>> = {
   payout_reversal: 'payout',
 };
 
-/** A balance transaction; none: its currency is not known. A negative fee, which Stripe gives back, adds to the amount. */
+/**
+ * A balance transaction; none: its currency is not known. A negative fee, which Stripe gives back, adds to the amount.
+ * @param payout the payout that has it; null: unknown.
+ */
 export function movementsOf(
   transaction: Static<typeof balancePage>['data'][number],
+  payout: string | null,
 ): readonly ProviderMovement[] {
   const { source, fee, currency: code } = transaction;
   const amount = fromStripeAmount(transaction.amount - Math.min(fee, 0), code);
@@ -316,7 +320,7 @@ export function movementsOf(
       at: transaction.created * secondMs,
       paymentId: source?.payment_intent ?? null,
       saleKey: source?.metadata?.['sale'] ?? null,
-      payoutId: kind === 'payout' ? (source?.id ?? null) : null,
+      payoutId: kind === 'payout' ? (source?.id ?? null) : payout,
     },
   ];
 }

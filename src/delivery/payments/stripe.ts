@@ -20,11 +20,11 @@ import {
 } from './provider-call.ts';
 import { isSignedByStripe, stripeIdsOf } from './hints.ts';
 import { toStripeAmount } from './stripe-amounts.ts';
+import { readStripeMovements } from './stripe-movements.ts';
 import {
   balancePage,
   createdSession,
   disputeList,
-  movementsOf,
   stripePaymentOf,
   readSession,
   refundList,
@@ -63,7 +63,6 @@ function pathOf(path: string, parameters: Readonly<Record<string, string>>): str
   return `/v1${path}?${new URLSearchParams(parameters).toString()}`;
 }
 
-const pageSize = 50;
 const secondMs = 1_000;
 
 /** @param now the time of the machine in ms. */
@@ -190,19 +189,11 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
       return value ? { kind: 'done', value } : notUnderstood;
     },
 
-    async listMovements({ key }, { since, cursor }) {
-      const parameters = {
-        limit: String(pageSize),
-        'created[gte]': String(Math.floor(since / secondMs)),
-        'expand[]': 'data.source',
-        ...(cursor !== null && { starting_after: cursor }),
-      };
-      const page = await get(key, pathOf('/balance_transactions', parameters), balancePage);
-      return mapOutcome(page, ({ data, has_more: hasMore }) => ({
-        movements: data.flatMap(movementsOf),
-        next: hasMore ? (data.at(-1)?.id ?? null) : null,
-      }));
-    },
+    listMovements: async ({ key }, page) =>
+      await readStripeMovements(
+        async (parameters) => await get(key, pathOf('/balance_transactions', parameters), balancePage),
+        page,
+      ),
 
     async examine({ key }) {
       const [account, ...lists] = await Promise.all([

@@ -28,8 +28,9 @@ export function* recordMovement(
     values (${storeId}, ${provider}, ${Number(isTest)}, ${id}, ${kind}, ${amount.minor}, ${fee.minor},
       ${amount.currency.code}, ${at}, ${paymentId}, ${payoutId}, ${saleKey}, ${saleId})
     on conflict (store_id, provider, is_test, id) do update
-      set payout_id = excluded.payout_id, sale_id = excluded.sale_id, fee = excluded.fee
-      where payment_movements.payout_id is distinct from excluded.payout_id
+      set payout_id = coalesce(excluded.payout_id, payment_movements.payout_id), sale_id = excluded.sale_id,
+        fee = excluded.fee
+      where (excluded.payout_id is not null and payment_movements.payout_id is distinct from excluded.payout_id)
         or payment_movements.sale_id is distinct from excluded.sale_id
     returning id`);
   return inserted && sale && toSale(sale);

@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import test, { after, beforeEach } from 'node:test';
 import { openStripe } from '../../../src/delivery/payments/stripe.ts';
 import { currencyOf } from '../../../src/domain/money/currency.ts';
-import type { Payment } from '../../../src/domain/online-sales/payment.ts';
+import type {
+  Payment,
+  ProviderMovement,
+  ProviderMovementPage,
+} from '../../../src/domain/online-sales/payment.ts';
 import { credentialOf, sessionRequest, valueOf } from '../../support/provider-payments.ts';
 import { stripeHint, stripeService, type StripeCard } from '../../support/stripe.ts';
 
@@ -275,7 +279,6 @@ test('the movements since an instant have payments, refunds, disputes, fees and 
   service.dispute(payment.sessionId, 'lost');
   const payout = service.payOut();
   const { movements, next } = valueOf(await provider.listMovements(credential, { since, cursor: null }));
-  assert.equal(next, null);
   assert.deepEqual(
     movements
       .map(({ kind, amount, fee }) => [kind, amount.minor, fee.minor])
@@ -291,6 +294,20 @@ test('the movements since an instant have payments, refunds, disputes, fees and 
   assert.deepEqual([paidOut?.kind, paidOut?.payoutId, paidOut?.paymentId], ['payout', payout, null]);
   assert.ok(movements.slice(1).every(({ paymentId }) => paymentId === payment.paymentId));
   assert.equal(movements.at(-1)?.saleKey, payment.saleKey);
+  // The payments before the instant are in the payout as well, and only its own list names it.
+  assert.ok(movements.slice(1).every(({ payoutId }) => payoutId === null));
+  const inPayout: ProviderMovement[] = [];
+  for (let cursor = next; cursor !== null;) {
+    const page: ProviderMovementPage = valueOf(await provider.listMovements(credential, { since, cursor }));
+    inPayout.push(...page.movements);
+    cursor = page.next;
+  }
+  assert.ok(inPayout.every(({ payoutId }) => payoutId === payout));
+  assert.equal(inPayout.length, service.transactions.size);
+  const repeated = inPayout.find(({ id }) => id === movements.at(-1)?.id);
+  assert.deepEqual([repeated?.amount.minor, repeated?.fee.minor], [5_000n, 100n]);
+  for (const cursor of ['po_1 txn_1 po?x=1', 'po/1', ' txn 1;2'])
+    assert.equal((await provider.listMovements(credential, { since, cursor })).kind, 'rejected');
 });
 
 test('movements are listed in pages', async () => {
