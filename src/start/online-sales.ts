@@ -32,6 +32,7 @@ import {
 import { mayClaim } from '../storage/sandbox.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findStore, isStoreClosed } from '../storage/stores/store.ts';
+import { OrderReadings } from './order-readings.ts';
 import { SaleRequests, type OpenedProvider, type SaleRequestParts } from './sale-requests.ts';
 
 export type OnlineSales = Checkout & {
@@ -62,6 +63,7 @@ class SaleRuns implements OnlineSales {
   readonly #logger: Parts['logger'];
   readonly #notify: Parts['notify'];
   readonly #requests: SaleRequests;
+  readonly #orderReadings = new OrderReadings();
 
   constructor({ notify, ...parts }: Parts) {
     this.#ctx = parts.database.ctx;
@@ -205,6 +207,11 @@ class SaleRuns implements OnlineSales {
     if (!opened || sale.sessionId === null) return sale;
     await this.#requests.readAndSettle(opened, sale);
     return await this.#requests.requireStored(key);
+  }
+
+  async follow(key: SaleKey): Promise<void> {
+    const now = this.#ctx.clock.monotonic();
+    await this.#orderReadings.read(key, now, async () => await this.refresh(key));
   }
 
   async sendRefunds(key: SaleKey): Promise<OnlineSale> {

@@ -433,6 +433,39 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.deepEqual([reads, (await read(other)).state], [2, 'open']);
   });
 
+  test('the page of an order reads its payment at most once in three seconds, however often it is requested', async () => {
+    await using selling = await openSelling(factory);
+    const { ctx, begin, read, run, provider } = selling;
+    const [sale, other] = [await begin(), await begin()];
+    const requests = () => Object.values(provider.counts).reduce((sum, count) => sum + count, 0);
+    const follow = async (times: number, followed = sale): Promise<number> => {
+      const before = requests();
+      const views = Array.from({ length: times }, () => run(async (sales) => await sales.follow(keyOfSale(followed))));
+      await Promise.all(views);
+      return requests() - before;
+    };
+    assert.equal(await follow(50), 1);
+    const held = provider.payments.get(sale.sessionId ?? '');
+    assert(held);
+    held.state = 'paid';
+    assert.equal(await follow(50), 0);
+    assert.equal(await follow(2, other), 1);
+    ctx.clock.advance(2_900);
+    assert.equal(await follow(1), 0);
+    ctx.clock.advance(100);
+    provider.lose = () => 'after';
+    assert.equal(await follow(1), 1);
+    assert.equal((await read(sale)).state, 'open');
+    provider.lose = () => 'none';
+    ctx.clock.advance(3_000);
+    assert.equal(await follow(50), 1);
+    assert.equal((await read(sale)).state, 'issued');
+    // Staff read it whenever they want.
+    const before = requests();
+    await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    assert.equal(requests(), before + 1);
+  });
+
   test('reminders of cards that were sold online go only to people who have opened them', async () => {
     await using selling = await openSelling(factory, { validityMonths: 2 });
     const { storage, ctx, store, sell } = selling;

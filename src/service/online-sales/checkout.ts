@@ -17,6 +17,8 @@ export type Checkout = {
   readonly openSession: (key: SaleKey) => Promise<OnlineSale>;
   /** Reads the payment at the provider and settles the sale. Without a response the sale is returned as it is. */
   readonly refresh: (key: SaleKey) => Promise<OnlineSale>;
+  /** Does the same for the page of an order, at most once in some seconds however often it is requested. */
+  readonly follow: (key: SaleKey) => Promise<void>;
   /** Sends the refunds of a sale that the provider has not confirmed, and returns the sale after it. */
   readonly sendRefunds: (key: SaleKey) => Promise<OnlineSale>;
   /**
