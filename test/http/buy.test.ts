@@ -255,11 +255,38 @@ test('a card for oneself is shown after a press of a button, and never in the UR
   assert.equal(opened.status, 200);
   const [, code = ''] = /id="shown-code" dir="ltr">([^<]+)</.exec(opened.text) ?? assert.fail(opened.text);
   const plain = code.replaceAll(' ', '').toLowerCase();
+  assert.ok(opened.text.includes(`href="/b/${buyDomain}/card#${plain.toUpperCase()}"`), opened.text);
   assert.match(plain, /^[0-9a-z]{16}$/);
   assert.match(opened.text, /class="sheet only-print"/);
   const found = await browser.post(`/b/${buyDomain}`, { code: plain });
   assert.equal(found.status, 200, textOfPage(found));
   assert.match(textOfPage(found), /€50\.00/);
+});
+
+test('a buyer who sees the own card has opened it, and one who hands a card over has not', async () => {
+  const viewedAt = async (page: string): Promise<unknown> => {
+    const [, id] = /order\/(\d+)_/.exec(page) ?? [];
+    const rows = await selling.query(
+      'select viewed_at from gift_cards g join online_sales s on s.store_id = g.store_id and s.card_id = g.id where s.id = ?',
+      selling.internalId(Number(id)),
+    );
+    return (rows[0] ?? assert.fail(page))['viewed_at'];
+  };
+  const browser = visitor();
+  for (const [form, isOpened] of [
+    [forMyself, true],
+    [{ ...giftForm, when: 'self', email: '' }, false],
+  ] as const) {
+    const { pathname } = new URL(await ordered(form), 'http://localhost');
+    await browser.get(pathname);
+    assert.equal(await viewedAt(pathname), null);
+    assert.match((await browser.post(`${pathname}/card`)).text, /class="show-code"/);
+    const first = await viewedAt(pathname);
+    assert.equal(first !== null, isOpened);
+    selling.clock.advance(1_000);
+    await browser.post(`${pathname}/card`);
+    assert.equal(await viewedAt(pathname), first);
+  }
 });
 
 test('a buyer withdraws in two steps, and the card stops with the second', async () => {

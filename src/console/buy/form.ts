@@ -5,7 +5,7 @@ import { addDays, dayOf, parseDay } from '../../domain/day.ts';
 import { emailLengthMax, parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { formErrors, sendAheadDays, type FormField } from '../../domain/online-sales/rules.ts';
-import { formLengths, type OnlineSale, type SaleForm } from '../../domain/online-sales/sale.ts';
+import { formLengths, isForBuyer, type OnlineSale, type SaleForm } from '../../domain/online-sales/sale.ts';
 import { parseLine, parseText } from '../../domain/text.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { amountText, dayText, parseTypedAmount } from '../kit/format.ts';
@@ -61,14 +61,13 @@ export function newForm({ buy: { page }, design, store }: BuyPlace, now: number)
 export function formOfSale(place: BuyPlace, sale: OnlineSale, now: number): TypedForm {
   const { language, buy } = place;
   const isPreset = buy.page.presets.some(({ minor }) => minor === sale.amount.minor);
-  const isForMe = sale.delivery === 'self' && sale.recipientName === null;
   const first = newForm(place, now);
   const byEmail = sale.sendOn === null ? 'now' : 'day';
   return {
     design: sale.design,
     amount: isPreset ? String(sale.amount.minor) : ownAmount,
     own: isPreset ? '' : amountText(sale.amount, language.locale),
-    for: isForMe ? 'me' : 'other',
+    for: isForBuyer(sale) ? 'me' : 'other',
     to: sale.recipientName ?? '',
     from: sale.senderName ?? '',
     message: sale.message ?? '',

@@ -7,7 +7,7 @@ import { keyOfSale } from '../../domain/online-sales/sale.ts';
 import { dayText } from '../kit/format.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { markup } from '../../platform/markup.ts';
-import { changeDelivery, sendOrderAgain } from '../../service/online-sales/order.ts';
+import { changeDelivery, recordOwnView, sendOrderAgain } from '../../service/online-sales/order.ts';
 import { saleActor } from '../../service/online-sales/issuing.ts';
 import { requestRefund, withdrawalEndOf } from '../../service/online-sales/refund.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
@@ -57,6 +57,13 @@ async function attempted(
 async function canSendFrom(services: ConsoleServices, { place }: OpenedOrder): Promise<boolean> {
   return ((await services.emailPartsOf(place.store.id)) ?? services).canSend;
 }
+
+const showCard: Act = async (services, _request, opened) => {
+  const { ctx, storage } = services;
+  const showsCode = opened.code !== null;
+  if (showsCode) await storage.write(() => recordOwnView(ctx, opened.order));
+  return orderPage(services, opened, { showsCode });
+};
 
 const send: Act = async (services, request, opened) => {
   const { ctx, storage } = services;
@@ -155,9 +162,7 @@ export const orderRoutes: readonly OpenRoute[] = [
     ...common,
     method: 'POST',
     path: `${path}/card`,
-    handle: withOrder((services, _request, opened) =>
-      orderPage(services, opened, { showsCode: opened.code !== null }),
-    ),
+    handle: withOrder(showCard),
   },
   { ...common, method: 'POST', path: `${path}/send`, handle: withOrder(send) },
   { ...common, method: 'POST', path: `${path}/change`, handle: withOrder(change) },

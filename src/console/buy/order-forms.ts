@@ -47,7 +47,8 @@ export function isWithdrawable({ store }: BuyPlace, { sale, now }: ShownOrder): 
   return isPaid && !isOver && sale.refunded.minor === 0n && (sale.dispute === null || sale.dispute === 'won');
 }
 
-function changeForm(opened: OpenedOrder, change: ShownChange | undefined): Markup | undefined {
+/** The form that changes where and when a card is sent. */
+export function changeForm(opened: OpenedOrder, change: ShownChange | undefined): Markup | undefined {
   const { place, order } = opened;
   if (!order.ordered || !isChangeable(order, order.now)) return undefined;
   const { texts } = place;
@@ -78,19 +79,17 @@ function changeForm(opened: OpenedOrder, change: ShownChange | undefined): Marku
 `;
 }
 
-/** The forms and links of an order, in the order in which buyers need them. */
-export function orderForms(opened: OpenedOrder, change: ShownChange | undefined): Markup {
+/** The buttons of an order that need no fields. */
+export function orderButtons(opened: OpenedOrder): Markup {
   const { place, order } = opened;
   const { texts } = place;
   const again = isSendable(order)
-    ? markup`<form class="center" method="post" action="${actionPath(opened, 'send')}"><button class="button">${texts.sendAgain}</button></form>
-`
+    ? markup`<form method="post" action="${actionPath(opened, 'send')}"><button class="button">${texts.sendAgain}</button></form>`
     : undefined;
   const withdraw = isWithdrawable(place, order)
-    ? markup`<p class="center"><a class="button" href="${actionPath(opened, 'withdraw')}">${texts.withdraw}</a></p>
-`
+    ? markup`<a class="button" href="${actionPath(opened, 'withdraw')}">${texts.withdraw}</a>`
     : undefined;
-  return markup`${again}${changeForm(opened, change)}${withdraw}`;
+  return markup`${again}${withdraw}`;
 }
 
 /**

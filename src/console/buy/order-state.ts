@@ -139,9 +139,9 @@ export function timelineOf(place: BuyPlace, order: ShownOrder): Markup {
     ...paymentEntries(place, order),
     ...cardEntries(place, order),
     ...disputeEntries(place, order),
-    ...refundEntries(place, order),
     ...stopEntries(place, order),
-  ];
+    ...refundEntries(place, order),
+  ].toSorted((one, other) => Number(one.kind === 'next') - Number(other.kind === 'next'));
   const items = entries.map(
     ({ kind, name, below, sum }) =>
       markup`<li class="${kind}"><span><strong>${name}</strong><br><span class="soft">${below}</span></span><span class="sum"><bdi>${sum}</bdi></span></li>

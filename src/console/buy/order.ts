@@ -6,11 +6,12 @@
 import { isSuspended } from '../../domain/cards/card.ts';
 import { orderPath } from '../../domain/online-sales/links.ts';
 import { isAwaitingPayment, keyOfSale } from '../../domain/online-sales/sale.ts';
+import { cardLink, recipientPath } from '../../domain/emails/recipient-page.ts';
 import { phoneLink } from '../../domain/stores/identity.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { taxIn } from '../../domain/money/vat.ts';
 import { openSale, type OpenSale } from '../../service/online-sales/begin.ts';
-import { readOrder } from '../../service/online-sales/order.ts';
+import { readOrder, type OrderedCard } from '../../service/online-sales/order.ts';
 import { cardSheet } from '../cards/sheet.ts';
 import { groupedCode, qrSvg } from '../kit/code-view.ts';
 import { amountText, figure, timeText } from '../kit/format.ts';
@@ -21,7 +22,7 @@ import type { ConsoleServices } from '../kit/services.ts';
 import type { PageResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { buyerDesignName } from './fields.ts';
-import { isOfferedAgain, orderForms, type ShownChange } from './order-forms.ts';
+import { changeForm, isOfferedAgain, orderButtons, type ShownChange } from './order-forms.ts';
 import { timelineOf, wordsOf, type OpenedOrder, type ShownOrder } from './order-state.ts';
 import { buyerPage, buyPlaceOf, buyUrl, hero, messagePage, type BuyPlace } from './place.ts';
 
@@ -49,7 +50,7 @@ export async function orderOf(
   }
   const language = found.sale.language;
   const place = await buyPlaceOf(services, request, { page, language });
-  if (isAwaitingPayment(found.sale.state) && onlineSales) await onlineSales.refresh(keyOfSale(found.sale));
+  if (isAwaitingPayment(found.sale.state) && onlineSales) await onlineSales.follow(keyOfSale(found.sale));
   const facts = await storage.read(() => readOrder(ctx, found.sale));
   // The code exists only after the card was made, which can have been now.
   const { code } =
@@ -95,7 +96,7 @@ function orderRows(place: BuyPlace, order: ShownOrder): Markup {
     [texts.message, sale.message],
     [texts.receipt, sale.buyerAddress === null ? null : markup`<bdi dir="ltr">${sale.buyerAddress}</bdi>`],
   ];
-  return markup`<dl class="facts">${rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd dir="auto">${value}</dd>`]))}</dl>`;
+  return markup`<dl class="facts">${rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`]))}</dl>`;
 }
 
 function recipientOf({ recipientName, recipientAddress }: ShownOrder['sale']): Markup | null {
@@ -121,24 +122,36 @@ function mainActions(services: ConsoleServices, { place, order, path }: OpenedOr
   }
   const token = path.split('/').at(-1) ?? '';
   const again = isOfferedAgain(sale) ? `&order=${encodeURIComponent(token)}` : '';
-  return markup`<a class="button first" href="${buyUrl(services, place)}${again}">${texts.another}</a>`;
+  const first = order.ordered && hasOwnCard(order, order.ordered) ? '' : ' first';
+  return markup`<a class="button${first}" href="${buyUrl(services, place)}${again}">${texts.another}</a>`;
 }
 
-/** The card of the buyer: a button, and after it the code. */
-function ownCard(place: BuyPlace, { order, code, path }: OpenedOrder, isShown: boolean): Markup | undefined {
-  const { texts, language, cardPage } = place;
+/** Whether the page is that of a card which the buyer can use. */
+function hasOwnCard({ sale }: ShownOrder, { card }: OrderedCard): boolean {
+  return sale.delivery === 'self' && !isSuspended(card) && card.disabledAt === null;
+}
+
+/** The card of the buyer: a button, and after it the code with the page of recipients, which has the wallets of phones. */
+function ownCard(
+  { frame: { basePath } }: ConsoleServices,
+  place: BuyPlace,
+  { order, code, path }: OpenedOrder,
+  isShown: boolean,
+): Markup | undefined {
+  const { texts, language, cardPage, store } = place;
   const { texts: common, shared } = language;
-  if (order.sale.delivery !== 'self' || !order.ordered || isSuspended(order.ordered.card)) return undefined;
-  if (order.ordered.card.disabledAt !== null) return undefined;
+  if (!order.ordered || !hasOwnCard(order, order.ordered)) return undefined;
   if (!code)
     return markup`<p class="soft center">${texts.selfOver}</p>
 `;
   if (!isShown)
-    return markup`<form class="stack center" method="post" action="${path}/card?lang=${language.tag}"><button class="button first">${texts.showCard}</button><p class="small soft">${texts.showHint}</p></form>
+    return markup`<form class="actions" method="post" action="${path}/card?lang=${language.tag}"><button class="button first">${texts.showCard}</button></form>
+<p class="small soft center">${texts.showHint}</p>
 `;
+  const link = cardLink(`${basePath}${recipientPath(store.domain)}`, code);
   const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
   return markup`<section class="show-code" aria-label="${shared.codeLabel}"><div class="qr-tap">${qr}</div><p class="codeline" id="shown-code" dir="ltr">${groupedCode(code)}</p></section>
-<div class="actions"><button class="button" type="button" data-copy="shown-code" data-copied="${common.copied}" hidden><span>${common.copy}</span></button><button class="button" type="button" data-print hidden>${common.print}</button></div>
+<div class="actions"><a class="button first" href="${link}">${shared.openCard}</a><button class="button" type="button" data-copy="shown-code" data-copied="${common.copied}" hidden><span>${common.copy}</span></button><button class="button" type="button" data-print hidden>${common.print}</button></div>
 `;
 }
 
@@ -209,9 +222,9 @@ export function orderPage(
       ? undefined
       : markup`<p class="notice good" role="status">${shown}</p>
 `;
-  const content = markup`${hero(words)}${said}${ownCard(place, opened, showsCode)}${showsCode ? undefined : drawing(services, place, order)}
-<div class="actions">${mainActions(services, opened)}</div>
-${orderForms(opened, change)}${timelineOf(place, order)}<section class="panel" aria-labelledby="facts"><h2 id="facts">${fillPlain(texts.number, { number })}</h2>${orderRows(place, order)}</section>
+  const content = markup`${hero(words)}${said}${ownCard(services, place, opened, showsCode)}${showsCode ? undefined : drawing(services, place, order)}
+<div class="actions">${mainActions(services, opened)}${orderButtons(opened)}</div>
+${changeForm(opened, change)}${timelineOf(place, order)}<section class="panel" aria-labelledby="facts"><h2 id="facts">${fillPlain(texts.number, { number })}</h2>${orderRows(place, order)}</section>
 <p class="small soft center">${order.sale.delivery === 'self' ? texts.keepLinkSelf : texts.keepLink}</p>`;
   return {
     status,

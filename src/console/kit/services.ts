@@ -123,6 +123,7 @@ export type CustomerLanguage = {
       | 'terms'
       | 'expiryLabel'
       | 'giftCardHeading'
+      | 'openCard'
       | 'giftFromHeading'
       | 'messageLabel'
       | 'senderLabel'

@@ -39,6 +39,14 @@ const deliveries = ['email', 'self'] as const;
 
 export type SaleDelivery = (typeof deliveries)[number];
 
+/** Whether the buyer keeps the card, and does not hand it over. */
+export function isForBuyer({
+  delivery,
+  recipientName,
+}: Pick<OnlineSale, 'delivery' | 'recipientName'>): boolean {
+  return delivery === 'self' && recipientName === null;
+}
+
 /** The longest texts of the form, in code points. Messages are sent to people who did not ask for them, so they are short. */
 export const formLengths = { name: 60, message: 500 } as const;
 

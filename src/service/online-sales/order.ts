@@ -5,13 +5,14 @@ import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import type { EmailDelivery } from '../../domain/emails/email.ts';
 import { sendingInstantOf } from '../../domain/emails/send-on.ts';
 import { Fault } from '../../domain/fault.ts';
-import { keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
+import { isForBuyer, keyOfSale, type OnlineRefund, type OnlineSale } from '../../domain/online-sales/sale.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lockCard } from '../../storage/cards/card.ts';
 import { findCardView } from '../../storage/cards/view.ts';
 import type { Context } from '../../storage/context.ts';
 import { listEmailsBefore } from '../../storage/emails/email.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { recordFirstView } from '../cards/recipient-lookup.ts';
 import { sendGiftCard } from '../emails/email.ts';
 import { correctRecipient } from '../emails/list.ts';
 import { loadCard } from '../money/money.ts';
@@ -53,6 +54,14 @@ export function* readOrder(ctx: Context, sale: Pick<OnlineSale, 'storeId' | 'id'
   );
   const email = emails.find(({ kind, state }) => kind === 'gift_card' && state !== 'cancelled') ?? null;
   return { ...found, ordered: { card, email, openedAt: viewedAt } };
+}
+
+/**
+ * Records that a buyer has seen the own card, as the page of recipients does: only people who have seen a card get its
+ * reminders. A card that is handed over is not opened by its buyer.
+ */
+export function* recordOwnView(ctx: Context, { sale, ordered }: OrderFacts): Script<void> {
+  if (ordered && ordered.openedAt === null && isForBuyer(sale)) yield* recordFirstView(ctx, ordered.card);
 }
 
 /** Whether the card of an order waits to be sent, so that its buyer can change the address and the day. */
