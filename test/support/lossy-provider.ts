@@ -155,12 +155,6 @@ export function lossyProvider(now: () => number): LossyProvider {
           ? { kind: 'done', value: toPayment(held) }
           : { kind: 'rejected', detail: 'no such session' };
       }),
-    endSession: (_, sessionId) =>
-      carryOut('endSession', () => {
-        const held = payments.get(sessionId);
-        if (held?.state === 'open') held.state = 'expired';
-        return { kind: 'done', value: null };
-      }),
     refund: (_, { refundKey, paymentId, amount }) =>
       carryOut<ProviderRefund>('refund', () => {
         const held = payments.get(paymentId.replace('pay_', ''));

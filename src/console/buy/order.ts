@@ -9,7 +9,7 @@ import { isAwaitingPayment, keyOfSale } from '../../domain/online-sales/sale.ts'
 import { cardLink, recipientPath } from '../../domain/emails/recipient-page.ts';
 import { phoneLink } from '../../domain/stores/identity.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { taxIn } from '../../domain/money/vat.ts';
+import { taxIn, vatRateText } from '../../domain/money/vat.ts';
 import { openSale, type OpenSale } from '../../service/online-sales/begin.ts';
 import { readOrder, type OrderedCard } from '../../service/online-sales/order.ts';
 import { cardSheet } from '../cards/sheet.ts';
@@ -76,9 +76,8 @@ function drawing(
 function taxText({ ordered, sale: { amount } }: ShownOrder, locale: string): string | null {
   const vat = ordered?.card.vat;
   if (vat?.kind !== 'single_purpose') return null;
-  const rate = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 3 });
   const tax = { ...amount, minor: taxIn(amount.minor, vat.rate) };
-  return `${rate.format(Number(vat.rate) / 100)}: ${amountText(tax, locale)}`;
+  return `${vatRateText(vat.rate, locale)}: ${amountText(tax, locale)}`;
 }
 
 function orderRows(place: BuyPlace, order: ShownOrder): Markup {

@@ -5,6 +5,7 @@
  */
 
 import { designOf, type CardDesign, type PicturedDesign } from '../../domain/cards/design.ts';
+import { vatRateText } from '../../domain/money/vat.ts';
 import { addTexts } from '../../domain/wallets/wallet.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type {
@@ -205,8 +206,7 @@ function termsBlock(text: string | null, translate: Translate): readonly Block[]
 
 /** The rate and the tax, such as `19%: €7.98`. */
 function taxText({ rate, amount }: ReceiptTax, locale: string): Isolated {
-  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 3 });
-  return isolate(`${percent.format(Number(rate) / 100)}: ${plainOf(formatAmount(amount, locale))}`);
+  return isolate(`${vatRateText(rate, locale)}: ${plainOf(formatAmount(amount, locale))}`);
 }
 
 /** A day, with the location if there is one. */

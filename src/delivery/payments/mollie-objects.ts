@@ -21,8 +21,6 @@ export const createdPayment = Type.Object({
   }),
 });
 
-export const mollieStatus = Type.Object({ status: words });
-
 export const mollieRefund = Type.Object({
   id,
   amount,

@@ -27,7 +27,6 @@ import {
   mollieRefund,
   mollieRefunds,
   molliePayment,
-  mollieStatus,
   mollieWordsOf,
   molliePaymentOf,
   mollieRefundOf,
@@ -134,18 +133,6 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
       if (found.kind !== 'done') return found;
       const value = molliePaymentOf(found.value, now());
       return value ? { kind: 'done', value } : notUnderstood;
-    },
-
-    async endSession({ key }, sessionId) {
-      if (!isMolliePayment(sessionId)) return { kind: 'rejected', detail: 'it is not a payment of Mollie' };
-      const path = `/payments/${sessionId}`;
-      const ended = await call(key, { method: 'DELETE', path: `/v2${path}`, schema: mollieStatus });
-      if (ended.kind !== 'rejected') return mapOutcome(ended, () => null);
-      // Mollie rejects it for a payment that has ended, and for some open ones.
-      const found = await get(key, path, mollieStatus);
-      if (found.kind !== 'done') return found;
-      const canBePaid = ['open', 'pending', 'authorized'].includes(found.value.status);
-      return canBePaid ? ended : { kind: 'done', value: null };
     },
 
     async refund({ key }, { refundKey, paymentId, amount }) {

@@ -6,7 +6,6 @@ import type {
   ProviderOutcome,
 } from '../../domain/online-sales/payment.ts';
 import {
-  actedInSandbox,
   movementsInSandbox,
   newSandboxPayment,
   paymentOfSandbox,
@@ -74,17 +73,6 @@ export function openSandboxPayments({ ctx, storage, basePath }: SandboxParts): P
         if (!found || !record) return noPayment;
         const payment = sandboxPaymentAt(found, ctx.clock.earliest());
         return { kind: 'done', value: paymentOfSandbox(payment, record.store.currency) };
-      }),
-
-    endSession: async (credential, id) =>
-      await inStore(credential, async (storeId) => {
-        const now = ctx.clock.earliest();
-        const ended = await storage.write(() =>
-          changeSandboxPayment({ storeId, id }, (payment) =>
-            actedInSandbox(sandboxPaymentAt(payment, now), { action: 'cancel', method: 'card', now }),
-          ),
-        );
-        return ended ? { kind: 'done', value: null } : noPayment;
       }),
 
     refund: async (credential, { refundKey, paymentId: id, amount }) =>

@@ -51,8 +51,6 @@ const charge = Type.Object({
 
 const intent = Type.Object({ id, status: words, latest_charge: Type.Union([charge, Type.Null()]) });
 
-export const sessionStatus = Type.Object({ status: words });
-
 export const readSession = Type.Object({
   id,
   status: Type.Union([Type.Literal('open'), Type.Literal('complete'), Type.Literal('expired')]),

@@ -5,11 +5,19 @@
 
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
-import type { PaymentProvider, ProviderAccount, SessionRequest } from '../../domain/online-sales/payment.ts';
+import type {
+  Payment,
+  PaymentProvider,
+  PaymentSession,
+  ProviderAccount,
+  ProviderOutcome,
+  ProviderRefund,
+  SessionRequest,
+} from '../../domain/online-sales/payment.ts';
 import { isTestKey } from '../../domain/online-sales/provider-keys.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { PublicNetwork } from '../email/public-socket.ts';
-import { openPublicHttp } from '../public-http.ts';
+import { openPublicHttp, type PublicHttp } from '../public-http.ts';
 import {
   callProvider,
   mapOutcome,
@@ -17,6 +25,7 @@ import {
   notUnderstood,
   type CallOutcome,
   type ProviderCall,
+  type ProviderEndpoint,
 } from './provider-call.ts';
 import { isSignedByStripe, stripeIdsOf } from './hints.ts';
 import { toStripeAmount } from './stripe-amounts.ts';
@@ -29,7 +38,6 @@ import {
   readSession,
   refundList,
   stripeRefundOf,
-  sessionStatus,
   stripeAccount,
   stripeRefund,
   warningList,
@@ -65,28 +73,34 @@ function pathOf(path: string, parameters: Readonly<Record<string, string>>): str
 
 const secondMs = 1_000;
 
-/** @param now the time of the machine in ms. */
-export function openStripe(network: PublicNetwork, now: () => number): PaymentProvider & Disposable {
-  const http = openPublicHttp<typeof host>(network, providerLimits);
-  const endpoint = { http, host, now, wordsOf } as const;
+/** Requests to Stripe, with the key of each. */
+class StripeCalls implements Disposable {
+  readonly #http: PublicHttp<typeof host>;
+  readonly #endpoint: ProviderEndpoint<typeof host>;
 
-  async function call<Schema extends Type.TSchema>(
+  constructor(network: PublicNetwork, now: () => number) {
+    this.#http = openPublicHttp<typeof host>(network, providerLimits);
+    this.#endpoint = { http: this.#http, host, now, wordsOf };
+  }
+
+  async #call<Schema extends Type.TSchema>(
     key: Secret,
     { headers, ...sent }: ProviderCall<Schema>,
   ): Promise<CallOutcome<Static<Schema>>> {
-    return await callProvider(endpoint, key, { ...sent, headers: { ...headers, 'stripe-version': version } });
+    const versioned = { ...headers, 'stripe-version': version };
+    return await callProvider(this.#endpoint, key, { ...sent, headers: versioned });
   }
 
-  async function get<Schema extends Type.TSchema>(
+  async get<Schema extends Type.TSchema>(
     key: Secret,
     path: string,
     schema: Schema,
   ): Promise<CallOutcome<Static<Schema>>> {
-    return await call(key, { method: 'GET', path, schema });
+    return await this.#call(key, { method: 'GET', path, schema });
   }
 
   /** A form with a key, for which Stripe repeats its response for at least a day, even one of an error. */
-  async function post<Schema extends Type.TSchema>(
+  async post<Schema extends Type.TSchema>(
     key: Secret,
     {
       path,
@@ -95,119 +109,127 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
       ...sent
     }: Pick<ProviderCall<Schema>, 'path' | 'schema' | 'hidden'> & {
       readonly form: Readonly<Record<string, string>>;
-      readonly idempotencyKey?: string;
+      readonly idempotencyKey: string;
     },
   ): Promise<CallOutcome<Static<Schema>>> {
-    return await call(key, {
+    return await this.#call(key, {
       ...sent,
       method: 'POST',
       path: `/v1${path}`,
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        'idempotency-key': idempotencyKey,
       },
       body: new URLSearchParams(form).toString(),
     });
   }
 
-  async function moneyBackOf(key: Secret, charge: string) {
-    const ofCharge = { charge, limit: '100' };
-    return await Promise.all([
-      get(key, pathOf('/refunds', ofCharge), refundList),
-      get(key, pathOf('/disputes', ofCharge), disputeList),
-      // No field of the charge says that it has a warning.
-      get(key, pathOf('/radar/early_fraud_warnings', ofCharge), warningList),
-    ]);
+  [Symbol.dispose](): void {
+    this.#http[Symbol.dispose]();
   }
+}
 
+/** @param now the time of the machine in ms. */
+export function openStripe(network: PublicNetwork, now: () => number): PaymentProvider & Disposable {
+  const calls = new StripeCalls(network, now);
   return {
     kind: 'stripe',
-
-    async createSession({ key }, request) {
-      const form = sessionForm(request);
-      if (!form) return { kind: 'rejected', detail: 'Stripe cannot charge this amount' };
-      const created = await post(key, {
-        path: '/checkout/sessions',
-        form,
-        idempotencyKey: `session-${request.saleKey}`,
-        schema: createdSession,
-        hidden: [request.buyerAddress],
-      });
-      return mapOutcome(created, ({ id, url, expires_at: end }) => ({ id, url, expiresAt: end * secondMs }));
-    },
-
-    async readPayment({ key }, sessionId) {
-      const path = `/checkout/sessions/${encodeURIComponent(sessionId)}`;
-      const expanded = { 'expand[]': 'payment_intent.latest_charge' };
-      const found = await get(key, pathOf(path, expanded), readSession);
-      if (found.kind !== 'done') return found;
-      const payment = stripePaymentOf(found.value);
-      if (!payment) return notUnderstood;
-      const charge = found.value.payment_intent?.latest_charge;
-      if (payment.state !== 'paid' || !charge) return { kind: 'done', value: payment };
-      const [refunds, disputes, warnings] = await moneyBackOf(key, charge.id);
-      if (refunds.kind !== 'done') return refunds;
-      if (disputes.kind !== 'done') return disputes;
-      if (warnings.kind !== 'done') return warnings;
-      const value = withMoneyBack(payment, {
-        refunds: refunds.value,
-        disputes: disputes.value,
-        warnings: warnings.value,
-      });
-      return value ? { kind: 'done', value } : notUnderstood;
-    },
-
-    async endSession({ key }, sessionId) {
-      const path = `/checkout/sessions/${encodeURIComponent(sessionId)}`;
-      const ended = await post(key, { path: `${path}/expire`, form: {}, schema: sessionStatus });
-      if (ended.kind !== 'rejected') return mapOutcome(ended, () => null);
-      // Stripe rejects it for a session that is not open.
-      const found = await get(key, `/v1${path}`, sessionStatus);
-      if (found.kind !== 'done') return found;
-      return found.value.status === 'open' ? ended : { kind: 'done', value: null };
-    },
-
-    async refund({ key }, { refundKey, paymentId, amount }) {
-      const text = toStripeAmount(amount);
-      if (text === undefined) return { kind: 'rejected', detail: 'Stripe cannot refund this amount' };
-      // Stripe can forget an idempotency key after a day, so an earlier attempt is searched by its metadata.
-      const ofPayment = { payment_intent: paymentId, limit: '100' };
-      const earlier = await get(key, pathOf('/refunds', ofPayment), refundList);
-      if (earlier.kind !== 'done') return earlier;
-      const known = earlier.value.data.find(({ metadata }) => metadata?.['refund'] === refundKey);
-      if (!known && earlier.value.has_more) return notUnderstood;
-      const made: CallOutcome<Static<typeof stripeRefund>> = known
-        ? { kind: 'done', value: known }
-        : await post(key, {
-            path: '/refunds',
-            form: { payment_intent: paymentId, amount: text, 'metadata[refund]': refundKey },
-            idempotencyKey: `refund-${refundKey}`,
-            schema: stripeRefund,
-          });
-      if (made.kind !== 'done') return made;
-      const value = stripeRefundOf(made.value);
-      return value ? { kind: 'done', value } : notUnderstood;
-    },
-
-    listMovements: async ({ key }, page) =>
-      await readStripeMovements(
-        async (parameters) => await get(key, pathOf('/balance_transactions', parameters), balancePage),
+    createSession: ({ key }, request) => createSession(calls, key, request),
+    readPayment: ({ key }, sessionId) => readPayment(calls, key, sessionId),
+    refund: ({ key }, request) => refundPayment(calls, key, request),
+    listMovements: ({ key }, page) =>
+      readStripeMovements(
+        (parameters) => calls.get(key, pathOf('/balance_transactions', parameters), balancePage),
         page,
       ),
-
-    async examine({ key }) {
-      const [account, ...lists] = await Promise.all([
-        get(key, '/v1/account', stripeAccount),
-        ...readLists.map(async (path) => await get(key, pathOf(path, { limit: '1' }), Type.Object({}))),
-      ]);
-      return lists.find((list) => list.kind !== 'done') ?? examined(key, account);
-    },
-
+    examine: ({ key }) => examine(calls, key),
     readHint: ({ hintSecret }, hint) =>
       hintSecret && isSignedByStripe(hint, hintSecret) ? stripeIdsOf(hint.body) : [],
-
-    [Symbol.dispose]: () => http[Symbol.dispose](),
+    [Symbol.dispose]: () => calls[Symbol.dispose](),
   };
+}
+
+async function createSession(
+  calls: StripeCalls,
+  key: Secret,
+  request: SessionRequest,
+): Promise<ProviderOutcome<PaymentSession>> {
+  const form = sessionForm(request);
+  if (!form) return { kind: 'rejected', detail: 'Stripe cannot charge this amount' };
+  const created = await calls.post(key, {
+    path: '/checkout/sessions',
+    form,
+    idempotencyKey: `session-${request.saleKey}`,
+    schema: createdSession,
+    hidden: [request.buyerAddress],
+  });
+  return mapOutcome(created, ({ id, url, expires_at: end }) => ({ id, url, expiresAt: end * secondMs }));
+}
+
+/** A payment with its refunds, disputes and warnings. */
+async function readPayment(
+  calls: StripeCalls,
+  key: Secret,
+  sessionId: string,
+): Promise<CallOutcome<Payment>> {
+  const path = `/checkout/sessions/${encodeURIComponent(sessionId)}`;
+  const expanded = { 'expand[]': 'payment_intent.latest_charge' };
+  const found = await calls.get(key, pathOf(path, expanded), readSession);
+  if (found.kind !== 'done') return found;
+  const payment = stripePaymentOf(found.value);
+  if (!payment) return notUnderstood;
+  const charge = found.value.payment_intent?.latest_charge;
+  if (payment.state !== 'paid' || !charge) return { kind: 'done', value: payment };
+  const ofCharge = { charge: charge.id, limit: '100' };
+  const [refunds, disputes, warnings] = await Promise.all([
+    calls.get(key, pathOf('/refunds', ofCharge), refundList),
+    calls.get(key, pathOf('/disputes', ofCharge), disputeList),
+    // No field of the charge says that it has a warning.
+    calls.get(key, pathOf('/radar/early_fraud_warnings', ofCharge), warningList),
+  ]);
+  if (refunds.kind !== 'done') return refunds;
+  if (disputes.kind !== 'done') return disputes;
+  if (warnings.kind !== 'done') return warnings;
+  const lists = { refunds: refunds.value, disputes: disputes.value, warnings: warnings.value };
+  return understood(withMoneyBack(payment, lists));
+}
+
+async function refundPayment(
+  calls: StripeCalls,
+  key: Secret,
+  { refundKey, paymentId, amount }: Parameters<PaymentProvider['refund']>[1],
+): Promise<ProviderOutcome<ProviderRefund>> {
+  const text = toStripeAmount(amount);
+  if (text === undefined) return { kind: 'rejected', detail: 'Stripe cannot refund this amount' };
+  // Stripe can forget an idempotency key after a day, so an earlier attempt is searched by its metadata.
+  const ofPayment = { payment_intent: paymentId, limit: '100' };
+  const earlier = await calls.get(key, pathOf('/refunds', ofPayment), refundList);
+  if (earlier.kind !== 'done') return earlier;
+  const known = earlier.value.data.find(({ metadata }) => metadata?.['refund'] === refundKey);
+  if (!known && earlier.value.has_more) return notUnderstood;
+  const made: CallOutcome<Static<typeof stripeRefund>> = known
+    ? { kind: 'done', value: known }
+    : await calls.post(key, {
+        path: '/refunds',
+        form: { payment_intent: paymentId, amount: text, 'metadata[refund]': refundKey },
+        idempotencyKey: `refund-${refundKey}`,
+        schema: stripeRefund,
+      });
+  return made.kind === 'done' ? understood(stripeRefundOf(made.value)) : made;
+}
+
+async function examine(calls: StripeCalls, key: Secret): Promise<CallOutcome<ProviderAccount>> {
+  const [account, ...lists] = await Promise.all([
+    calls.get(key, '/v1/account', stripeAccount),
+    ...readLists.map((path) => calls.get(key, pathOf(path, { limit: '1' }), Type.Object({}))),
+  ]);
+  const failed = lists.find((list) => list.kind !== 'done');
+  return failed ?? examined(key, account);
+}
+
+/** @param value undefined: the content makes no sense. */
+function understood<T>(value: T | undefined): CallOutcome<T> {
+  return value === undefined ? notUnderstood : { kind: 'done', value };
 }
 
 /** The lists that the service reads. */

@@ -45,6 +45,12 @@ export function readVat(text: string): Vat {
   return { kind: 'single_purpose', rate: rate.value };
 }
 
+/** A rate such as `19` as people in a locale write it. */
+export function vatRateText(rate: string, locale: string): string {
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 3 });
+  return percent.format(Number(rate) / 100);
+}
+
 /** The tax that a gross amount in minor units contains, at a rate in percent, rounded half away from zero. */
 export function taxIn(gross: bigint, rate: string): bigint {
   const [whole = '', decimals = ''] = rate.split('.');

@@ -155,8 +155,6 @@ export type PaymentProvider = {
     credential: ProviderCredential,
     sessionId: string,
   ) => Promise<ProviderOutcome<Payment>>;
-  /** Ends a session that was not paid, so that it never is. Done also if it has ended or was paid: the caller reads it. */
-  readonly endSession: (credential: ProviderCredential, sessionId: string) => Promise<ProviderOutcome<null>>;
   readonly refund: (
     credential: ProviderCredential,
     request: RefundRequest,

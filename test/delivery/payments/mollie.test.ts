@@ -119,17 +119,6 @@ test('a payment is open, and then paid, waiting, failed, canceled or expired', a
   }
 });
 
-test('a payment is ended if Mollie can cancel it, or has ended already', async () => {
-  const { id } = await opened();
-  assert.equal((await provider.endSession(credential, id)).kind, 'rejected');
-  service.choose(id, 'banktransfer');
-  for (const _attempt of [1, 2])
-    assert.deepEqual(await provider.endSession(credential, id), { kind: 'done', value: null });
-  assert.equal((await read(id)).state, 'expired');
-  assert.equal((await provider.endSession(credential, (await paid()).sessionId)).kind, 'done');
-  assert.equal((await provider.endSession(credential, '../methods')).kind, 'rejected');
-});
-
 test('a refund is made once, even hours later with lost responses', async () => {
   const { sessionId } = await paid();
   const request = { refundKey: 'refund-1', paymentId: sessionId, amount: { minor: 2_000n, currency: eur } };

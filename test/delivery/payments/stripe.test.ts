@@ -155,17 +155,6 @@ test('a delayed method waits, and then pays or fails', async () => {
   }
 });
 
-test('an open session is ended, and a paid or ended one is left', async () => {
-  const { id } = await opened();
-  for (const _attempt of [1, 2])
-    assert.deepEqual(await provider.endSession(credential, id), { kind: 'done', value: null });
-  assert.equal((await read(id)).state, 'expired');
-  const { sessionId } = await paid();
-  assert.equal((await provider.endSession(credential, sessionId)).kind, 'done');
-  assert.equal((await read(sessionId)).state, 'paid');
-  assert.equal((await provider.endSession(credential, 'cs_test_none')).kind, 'rejected');
-});
-
 test('a refund is made once, even days later with lost responses', async () => {
   const { paymentId, sessionId } = await paid();
   const request = {
