@@ -595,7 +595,10 @@ export function testOnlineSales(factory: StorageFactory): void {
     await storage.write(() => refundSale(ctx, manager, { saleId: sale.id, reason: null }));
     const dispute = { id: 'dp_1', amount: held.amount, at: ctx.clock.now() } as const;
     const requests: string[] = [];
-    provider.lose = (method) => (requests.push(method), 'none');
+    provider.lose = (method) => {
+      requests.push(method);
+      return 'none';
+    };
     const follow = async (state: 'open' | 'won') => {
       held.dispute = { ...dispute, state };
       await run(async (sales) => await sales.refresh(keyOfSale(sale)));

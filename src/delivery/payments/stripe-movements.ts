@@ -6,7 +6,7 @@
 import type { Static } from 'typebox';
 import type { ProviderMovementPage } from '../../domain/online-sales/payment.ts';
 import { mapOutcome, type CallOutcome } from './provider-call.ts';
-import { balancePage, movementsOf } from './stripe-objects.ts';
+import { movementsOf, type balancePage } from './stripe-objects.ts';
 
 const pageSize = 50;
 const secondMs = 1_000;

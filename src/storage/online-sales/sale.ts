@@ -345,16 +345,18 @@ export type StoredFilter = {
 };
 
 /** Disputes, and warnings about cards that staff have neither refunded nor resumed: a warning has no end at the provider. */
-const isUndecided = part`dispute is not null and (
-  dispute = 'open' or dispute = 'warning' and refunded = 0 and exists (
-    select 1 from gift_cards g where g.store_id = online_sales.store_id and g.id = card_id and g.suspended_at is not null))`;
+function undecidedOf(storeId: number): Part {
+  return part`dispute is not null and (
+    dispute = 'open' or dispute = 'warning' and refunded = 0 and exists (
+      select 1 from gift_cards g where g.store_id = ${storeId} and g.id = card_id and g.suspended_at is not null))`;
+}
 
 /** Sales that need staff, found by indexes that have no others. */
 function neededOf(storeId: number): Part {
   return part`o.id in (
     select id from online_sales where store_id = ${storeId} and state = 'review'
     union all select id from online_sales where store_id = ${storeId} and owed > 0
-    union all select id from online_sales where store_id = ${storeId} and ${isUndecided})`;
+    union all select id from online_sales where store_id = ${storeId} and ${undecidedOf(storeId)})`;
 }
 
 /** A call site always uses the same number of values. */
@@ -426,7 +428,7 @@ export function* countSales(storeId: number): Script<SaleCounts> {
     ofState('waiting'),
     one(sql<Pick<Sums, 'sales'>>`
       select count(*) as sales from online_sales
-      where store_id = ${storeId} and ${isUndecided}`),
+      where store_id = ${storeId} and ${undecidedOf(storeId)}`),
     one(sql<Sums>`
       select count(*) as sales,
         cast(coalesce(sum(case when state = 'returned' and paid_currency = currency then owed else 0 end), 0) as bigint) as held
