@@ -10,14 +10,14 @@ import type { Context } from '../../storage/context.ts';
 import { listRefunds } from '../../storage/online-sales/refund.ts';
 import { sumMovements } from '../../storage/online-sales/movement.ts';
 import {
-  findStoredSale,
   listStoredSales,
   sumSalesByProvider,
   type SalePeriod,
-} from '../../storage/online-sales/sale.ts';
+} from '../../storage/online-sales/sale-lists.ts';
+import { findStoredSale } from '../../storage/online-sales/sale.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 
-export { countSales, type SaleCounts } from '../../storage/online-sales/sale.ts';
+export { countSales, type SaleCounts } from '../../storage/online-sales/sale-lists.ts';
 
 export type SaleFilter = {
   readonly states: readonly SaleState[] | null;

@@ -10,7 +10,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import { listPeriodSales, type PeriodSale } from '../../storage/online-sales/month.ts';
 import { listUnknownPayments, type UnknownPayment } from '../../storage/online-sales/movement.ts';
-import type { SalePeriod } from '../../storage/online-sales/sale.ts';
+import type { SalePeriod } from '../../storage/online-sales/sale-lists.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { periodOf } from './list.ts';
 

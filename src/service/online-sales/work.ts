@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { SalePage } from '../../domain/online-sales/rules.ts';
 import { idsAt } from '../../platform/random.ts';
-import { countBegunSince } from '../../storage/online-sales/sale.ts';
+import { countBegunSince } from '../../storage/online-sales/sale-lists.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 

@@ -1,7 +1,8 @@
 /** The online sales of a month: those of which something was paid, refunded, disputed or moved in it. */
 
 import { sql, all, type Script } from '../sql/sql.ts';
-import { saleColumns, toSale, type SalePeriod, type SaleRow, type StoredSale } from './sale.ts';
+import type { SalePeriod } from './sale-lists.ts';
+import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
 
 /** A sale, with what happened in a period in minor units. */
 export type PeriodSale = {

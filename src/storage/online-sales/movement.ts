@@ -5,7 +5,8 @@ import { currencyOf } from '../../domain/money/currency.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { all, first, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import type { ProviderPlace } from './provider.ts';
-import { saleColumns, toSale, type SalePeriod, type SaleRow, type StoredSale } from './sale.ts';
+import type { SalePeriod } from './sale-lists.ts';
+import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
 
 /**
  * Records a movement of a sale, once. Movements of other payments of the account are not recorded.
