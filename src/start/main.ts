@@ -1,4 +1,4 @@
-/** The service: the only wiring, in plain calls. */
+/** The service: its server, pages and workers, wired in plain calls. `parts.ts` opens what they share. */
 
 import type { FastifyInstance } from 'fastify';
 import { operationsOf } from '../api/index.ts';
