@@ -65,6 +65,33 @@ export function retryLater(task: () => Promise<void>, pauseMs: number): () => Pr
   };
 }
 
+/** Every fifth run looks for what other processes have committed, and for the work of a process that has ended. */
+const skippedMax = 4;
+
+/** Skips the task while this process has committed nothing since the last run, and that run did not fail. */
+export function afterCommits(
+  task: () => Promise<void>,
+  onCommit: (listener: () => void) => unknown,
+): () => Promise<void> {
+  let isDue = true;
+  let skipped = 0;
+  onCommit(() => (isDue = true));
+  return async () => {
+    if (!isDue && skipped < skippedMax) {
+      skipped += 1;
+      return;
+    }
+    isDue = false;
+    skipped = 0;
+    try {
+      await task();
+    } catch (error) {
+      isDue = true;
+      throw error;
+    }
+  };
+}
+
 /** The storage of jobs: once the service stops, each further script fails, which ends the job. */
 export function stoppable(storage: Storage, isStopping: () => boolean): Storage {
   const assertRunning = (): void => {

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
 import type { BackupRuns } from './backups/backups.ts';
+import type { CommitListeners } from './commits.ts';
 import type { AccountantEmails } from './accountants.ts';
 import type { OnlineSales } from './online-sales.ts';
 import type { OwnerNotices } from './owner-notices.ts';
@@ -17,7 +18,7 @@ import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { TokenUses } from '../http/token-last-used.ts';
 import { createVerifying } from '../jobs/verifying.ts';
 import { createErasures, eraseOldRequests } from '../jobs/erasing.ts';
-import { retryLater, startJob, stoppable, type Job, type JobTools } from '../jobs/job.ts';
+import { afterCommits, retryLater, startJob, stoppable, type Job, type JobTools } from '../jobs/job.ts';
 import type { Retention } from '../storage/retention.ts';
 import { requestWriter } from '../service/requests/api-requests.ts';
 import { continueBatch } from '../service/batches/batch.ts';
@@ -69,6 +70,8 @@ type Options = {
   readonly accountants: Pick<AccountantEmails, 'run'>;
   /** Null: the service has no pages, or does not know its own URL. */
   readonly onlineSales: Pick<OnlineSales, 'run' | 'compare'> | null;
+  /** Adds a listener to the commits of this process. */
+  readonly onCommit: CommitListeners['add'];
   readonly logger: FastifyBaseLogger;
 };
 
@@ -90,7 +93,9 @@ export function startBackground(options: Options): Background {
       // A store that is closed while a job works on it ends this run of the job.
       if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
     });
-  const batches = repeat(issuing(options, database), limits.batchPeriodMs);
+  const repeatAfterCommits = (task: () => Promise<void>, periodMs: number): Job =>
+    repeat(afterCommits(task, options.onCommit), periodMs);
+  const batches = repeatAfterCommits(issuing(options, database), limits.batchPeriodMs);
   const examination = repeat(examining(options, storage), limits.examinationPeriodMs);
   const closing = repeat(() => due.closeEndedDays(), limits.closingPeriodMs);
   const jobs = [
@@ -99,9 +104,9 @@ export function startBackground(options: Options): Background {
     closing,
     ...last.map(({ write, periodMs }) => repeat(write, periodMs)),
     ...due.tasks().map(({ task, periodMs }) => repeat(whileTrusted(guard, task), periodMs)),
-    repeat(append, limits.logPeriodMs),
+    repeatAfterCommits(append, limits.logPeriodMs),
     repeat(verifying(options, tools), limits.verifyingPeriodMs),
-    repeat(createErasures(tools), limits.erasurePeriodMs),
+    repeatAfterCommits(createErasures(tools), limits.erasurePeriodMs),
     repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
     ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
     repeat(versions.runIfDue, limits.versionsPeriodMs),

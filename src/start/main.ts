@@ -256,6 +256,7 @@ function startWorkers(
     guard,
     metrics,
     examined: (upkeep) => (state.upkeep = upkeep),
+    onCommit: commits.add,
     logger,
   });
   state.startBatches = () => background.startBatches();
