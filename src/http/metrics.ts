@@ -37,7 +37,10 @@ const eventLoopMonitoringPrecision = 100;
 
 let sharedRegistry: Registry | undefined;
 
-/** Metrics of Node.js. They observe the process until it ends, so services of one process share them. */
+/**
+ * Metrics of Node.js. They observe the process from their first reading until it ends, so a service whose metrics are not
+ * read is not woken for them, and services of one process share them.
+ */
 function processMetrics(): Registry {
   if (!sharedRegistry) {
     sharedRegistry = new Registry();
@@ -64,7 +67,6 @@ export function createMetrics({
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const ofProcess = processMetrics();
 
   let requestCount = 0;
   const countDuration = requestDurations(registry, {
@@ -191,7 +193,7 @@ export function createMetrics({
 
   return {
     contentType: registry.contentType,
-    render: async () => `${await ofProcess.metrics()}\n${await registry.metrics()}`,
+    render: async () => `${await processMetrics().metrics()}\n${await registry.metrics()}`,
     request(request) {
       requestCount += 1;
       countDuration(request);
