@@ -2,7 +2,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import Value from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { ProviderHint } from '../../domain/online-sales/payment.ts';
 import type { Secret } from '../../platform/secret.ts';
 
@@ -42,7 +42,7 @@ const stripeEvent = Type.Object({
 /** The Checkout Session or the payment intent of an event. */
 export function stripeIdsOf(body: Uint8Array): readonly string[] {
   const event = parsedJson(body);
-  if (!Value.Check(stripeEvent, event)) return [];
+  if (!Check(stripeEvent, event)) return [];
   const { id, payment_intent: intent } = event.data.object;
   if (/^(?:cs|pi)_\w+$/.test(id)) return [id];
   return typeof intent === 'string' && /^pi_\w+$/.test(intent) ? [intent] : [];

@@ -1,7 +1,7 @@
 /** The objects of Mollie that are read, and what they say about a payment. */
 
 import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Payment, ProviderDispute, ProviderRefund } from '../../domain/online-sales/payment.ts';
 import { findCurrency } from '../../domain/money/currency.ts';
 import { parseAmount, type Money } from '../../domain/money/money.ts';
@@ -90,7 +90,7 @@ export const mollieMethods = Type.Object({ count: Type.Integer() });
 const mollieError = Type.Object({ detail: Type.String(), title: Type.Optional(Type.String()) });
 
 export function mollieWordsOf(content: unknown): string {
-  return Value.Check(mollieError, content) ? content.detail : '';
+  return Check(mollieError, content) ? content.detail : '';
 }
 
 /** @returns ms since 1970 UTC; undefined: the text is not an instant. */

@@ -1,7 +1,7 @@
 /** Calls of the interfaces of providers: a checked value, or the reason for which there is none. */
 
 import type { Static, TSchema } from 'typebox';
-import Value from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { parseRetryAfter } from '../../platform/retry-after.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { shownWords, type PublicHttp } from '../public-http.ts';
@@ -64,7 +64,7 @@ export async function callProvider<Host extends string, Schema extends TSchema>(
   const { status } = response;
   const content = parsed(response.body);
   if (status >= 200 && status < 300) {
-    if (Value.Check(schema, content)) return { kind: 'done', value: content };
+    if (Check(schema, content)) return { kind: 'done', value: content };
     return notUnderstood;
   }
   const words = [key.reveal(), ...hidden].reduce(

@@ -4,7 +4,7 @@
  */
 
 import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type {
   Payment,
   PaymentProvider,
@@ -293,7 +293,7 @@ function examined(
 }
 
 function wordsOf(content: unknown): string {
-  return Value.Check(stripeError, content) ? content.error.message : '';
+  return Check(stripeError, content) ? content.error.message : '';
 }
 
 const stripeError = Type.Object({ error: Type.Object({ message: Type.String() }) });
