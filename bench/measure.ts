@@ -31,7 +31,7 @@ import { lowerQuartile, median } from './statistics.ts';
 import { measureWrites } from './writes.ts';
 
 /** After this time without requests, the service is at rest. */
-const restMs = 1_000;
+const restMs = 5_000;
 /** The loads of shops, which are far below the capacity. */
 const smallLoads = [
   { operation: 'create', rate: 100 },
