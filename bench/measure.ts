@@ -30,7 +30,7 @@ import { openStore, writeScripts } from './scripts.ts';
 import { lowerQuartile, median } from './statistics.ts';
 import { measureWrites } from './writes.ts';
 
-/** After this time without requests, the service is at rest. */
+/** The time between the start of the service and the measurements of its memory and processor time at rest. */
 const restMs = 5_000;
 /** The loads of shops, which are far below the capacity. */
 const smallLoads = [

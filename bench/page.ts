@@ -323,7 +323,7 @@ export function pageOf(results: Results): string {
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds.`,
       '- **Half capacity** is an open loop at half the rate of the closed one. Latency counts from the time at which a request was due. The µs of small loads include what the service does between the requests.',
-      '- **Idle** is the processor time of the service without requests, from 5 s after its start.',
+      '- **Idle** is the processor time of the service without requests, a few seconds after its start.',
       '- **Features of other cards.** The services of two stores run in turn. In one, half of the cards have locations, external ids and suspensions, and 10,000 printed codes are in stock; the requests concern the other half.',
       '- **Requests.** Every card has a note and one in four a customer; cards are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. Only the rate limit is off.',
       '- **Cores.** With SQLite, the service has core 0 and the load generator core 1. With PostgreSQL, the database server has core 1, and the service shares core 0 with the load generator.',

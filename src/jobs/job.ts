@@ -68,7 +68,10 @@ export function retryLater(task: () => Promise<void>, pauseMs: number): () => Pr
 /** Every fifth run looks for what other processes have committed, and for the work of a process that has ended. */
 const skippedMax = 4;
 
-/** Skips the task while this process has committed nothing since the last run, and that run did not fail. */
+/**
+ * Skips the task while this process has committed nothing since the last run, and that run did not fail. A job that is
+ * woken after a write is not skipped: listeners are called before the write resolves.
+ */
 export function afterCommits(
   task: () => Promise<void>,
   onCommit: (listener: () => void) => unknown,
