@@ -1,9 +1,11 @@
 /** `largesse serve` */
 
+import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Environment } from '../start/settings-reader.ts';
-import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
+import { readConfig, readInheritedSockets, withServeOptions, type ServeOptions } from '../start/config.ts';
+import type { Channel } from '../start/processes/channel.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -20,30 +22,68 @@ export function addServeCommand(root: Command): void {
       '--domain <name>',
       'serve https://<name> with a certificate of its own: PUBLIC_URL=https://<name> and HTTPS=auto',
     )
+    .option('--processes <count>', 'serve with several processes, one for each processor: PROCESSES=<count>')
     .addHelpText('after', settingsHelp)
-    .action(({ domain }: { readonly domain?: string }) => serve(withDomain(domain)));
+    .action((options: ServeOptions) => serve(withServeOptions(options)));
 }
+
+type EndReason = 'stop' | 'failed' | 'restored';
 
 /** Runs the service until SIGTERM or SIGINT, and ends the process. */
 export async function serve(environment: Environment): Promise<void> {
-  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
-  // Other commands do not load the HTTP server, whose libraries are most of the program.
-  const { start } = await import('../start/main.ts');
   const stopped = new Promise<'stop'>((resolve) => {
     process.on('SIGTERM', () => resolve('stop'));
     process.on('SIGINT', () => resolve('stop'));
   });
-  let reason: 'stop' | 'failed' | 'restored';
+  const { processes } = readConfig(environment);
+  if (cluster.isPrimary && processes > 1) await superviseUntil(stopped, environment);
+  else await serveUntil(stopped, environment);
+}
+
+/** Serves in this process. */
+async function serveUntil(stopped: Promise<'stop'>, environment: Environment): Promise<void> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
+  const channel = await channelOf(environment);
+  // Other commands do not load the HTTP server, whose libraries are most of the program.
+  const { processOptions, start } = await import('../start/main.ts');
+  let reason: EndReason;
   do {
-    const service = await start(readConfig(environment));
+    const config = readConfig(environment);
+    const service = await start(config, await processOptions(config, channel));
     reason = await Promise.race([
       stopped,
       service.failed.then(() => 'failed' as const),
       service.restored.then(() => 'restored' as const),
     ]);
+    // The others end as well, and are started again together.
+    if (reason !== 'stop') channel?.ending(reason);
     await service[Symbol.asyncDispose]();
     // Sockets of systemd are closed with the service: systemd passes them to the next process.
-  } while (reason === 'restored' && !readInheritedSockets());
+  } while (reason === 'restored' && !channel && !readInheritedSockets());
   // Exits explicitly, because an open socket of a client would keep the process alive.
+  process.exit(reason === 'failed' ? 1 : 0);
+}
+
+/** Null: the process is not supervised. */
+async function channelOf(environment: Environment): Promise<Channel | null> {
+  if (cluster.isPrimary) return null;
+  const { openChannel } = await import('../start/processes/channel.ts');
+  return openChannel(environment);
+}
+
+/** Supervises the processes that serve. */
+async function superviseUntil(stopped: Promise<'stop'>, environment: Environment): Promise<void> {
+  const { createLog } = await import('../platform/log.ts');
+  const { supervise } = await import('../start/processes/supervisor.ts');
+  const config = readConfig(environment);
+  const log = await createLog(config);
+  let reason: EndReason | number;
+  do {
+    const supervised = supervise(config.processes, log.logger);
+    reason = await Promise.race([stopped, supervised.ended]);
+    await supervised.stop();
+  } while (reason === 'restored' && !readInheritedSockets());
+  await log.flush();
+  if (typeof reason === 'number') process.exit(reason);
   process.exit(reason === 'failed' ? 1 : 0);
 }

@@ -17,6 +17,7 @@ import type { TestClockRuns } from '../service/stores/test-clock.ts';
 import type { Upkeep } from '../service/upkeep.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
+import type { Channel } from './processes/channel.ts';
 import { noCertificate, type CertificateStatus } from './https.ts';
 import { chooseMode } from './mode.ts';
 import { finishRestore } from './restore-install.ts';
@@ -32,6 +33,8 @@ export type StartOptions = {
   readonly readMounts?: () => string;
   /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
   readonly terminal?: ((text: string) => void) | undefined;
+  /** The channel to the process that supervises this one. Null or absent: there is none. */
+  readonly channel?: Channel | null;
 };
 
 type Opening = Required<Omit<StartOptions, 'terminal'>>;
@@ -48,6 +51,8 @@ export type Base = {
   readonly tracing: Tracing | null;
   readonly database: Database;
   readonly commits: CommitListeners;
+  /** Calls the listener after each commit of this process, and soon after those of the other processes of the service. */
+  readonly onAnyCommit: CommitListeners['add'];
   readonly primaries: ReturnType<typeof watchPrimaries>;
   /** Null: HTTPS is off. */
   readonly certificate: CertificateStatus | null;
@@ -88,12 +93,15 @@ function initialState(): State {
 /** Opens the database, and what observes it. @throws the error of opening the database. */
 export async function openBase(
   given: Config,
-  { clock: source, log, emailNetwork, readMounts }: Opening,
+  { clock: source, log, emailNetwork, readMounts, channel }: Opening,
 ): Promise<Base> {
   const { logger } = log;
   const guard = guardClock(source, given.limits, clockLog(given, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   const commits = commitListeners();
+  const anyCommits = commitListeners();
+  commits.add(anyCommits.notify);
+  channel?.onCommitted(anyCommits.notify);
   const state = initialState();
   const freeSpace = given.database.kind === 'file' ? freeSpaceOf(dirname(given.database.file)) : null;
   const certificate: CertificateStatus | null = given.https.kind === 'off' ? null : noCertificate();
@@ -103,6 +111,7 @@ export async function openBase(
     freeSpace,
     certificate,
     isReady: () => state.isReady(),
+    renderAll: channel && (() => channel.metrics()),
   });
   await finishRestore(given, logger);
   const primaries = watchPrimaries(metrics, logger);
@@ -111,9 +120,11 @@ export async function openBase(
     prepare: true,
     serves: true,
     clock: guard.clock,
+    turns: channel?.turns ?? null,
     observer: {
       committed(group) {
         metrics.committed(group);
+        channel?.committed();
         if (tracing) tracing.outside(commits.notify);
         else commits.notify();
       },
@@ -143,6 +154,7 @@ export async function openBase(
     tracing,
     database,
     commits,
+    onAnyCommit: anyCommits.add,
     primaries,
     certificate,
     failed,

@@ -1,5 +1,6 @@
 /** Reads the configuration from environment variables, and reports all problems in one error. */
 
+import cluster from 'node:cluster';
 import { dirname, join, resolve } from 'node:path';
 import type { MachineRule } from '../domain/stores/machine.ts';
 import type { EmailConfig } from '../delivery/email/transport.ts';
@@ -167,10 +168,19 @@ function httpsOf(
   return { ...common, kind: mode, domain: host, directory, authorityFile, folder };
 }
 
-/** The environment with which `serve --domain` runs. */
-export function withDomain(domain: string | undefined, environment: Environment = process.env): Environment {
-  if (domain === undefined) return environment;
-  return { ...environment, PUBLIC_URL: `https://${domain}`, HTTPS: 'auto' };
+/** The options of `serve`. */
+export type ServeOptions = { readonly domain?: string; readonly processes?: string };
+
+/** The environment with which `serve` runs with these options. */
+export function withServeOptions(
+  { domain, processes }: ServeOptions,
+  environment: Environment = process.env,
+): Environment {
+  return {
+    ...environment,
+    ...(domain !== undefined && { PUBLIC_URL: `https://${domain}`, HTTPS: 'auto' }),
+    ...(processes !== undefined && { [settings.service.processes.variable]: processes }),
+  };
 }
 
 /** The environment with which `sandbox` runs: with a database of its own, unless one is named. */
@@ -183,10 +193,10 @@ export function withSandbox(environment: Environment = process.env): Environment
 /** The sockets that systemd has opened (sd_listen_fds): port 80, then port 443. Null: none. */
 export type InheritedSockets = { readonly http: number; readonly https: number } | null;
 
-/** @throws ConfigError if there are others. */
+/** @param pid the process that has them, which listens for those that it supervises. @throws ConfigError if there are others. */
 export function readInheritedSockets(
   environment: Environment = process.env,
-  pid = process.pid,
+  pid = cluster.isWorker ? process.ppid : process.pid,
 ): InheritedSockets {
   const { LISTEN_PID, LISTEN_FDS } = environment;
   if (LISTEN_FDS === undefined || LISTEN_PID !== String(pid)) return null;

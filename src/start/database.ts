@@ -21,6 +21,7 @@ import { lastBeat } from '../storage/heartbeat.ts';
 import { StartError } from './error.ts';
 import { openPostgres } from '../storage/postgres/engine.ts';
 import { openSqlite } from '../storage/sqlite/engine.ts';
+import type { Turns } from '../storage/sqlite/write-lock.ts';
 import { followingStorage } from '../storage/following.ts';
 import { findSandbox, insertSandbox } from '../storage/sandbox.ts';
 import type { Storage, StorageObserver } from '../storage/storage.ts';
@@ -43,6 +44,8 @@ export type OpenOptions = {
   readonly becomesSandbox?: boolean;
   readonly observer?: StorageObserver;
   readonly clock?: WallClock;
+  /** The order in which the processes of a service write to its file; null or absent: this process is the only one. */
+  readonly turns?: Turns | null;
 };
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
@@ -74,6 +77,7 @@ export async function openDatabase(
     becomesSandbox = false,
     observer = noObserver,
     clock: wallClock = systemClock,
+    turns = null,
   }: OpenOptions,
 ): Promise<Database> {
   const options = {
@@ -84,7 +88,7 @@ export async function openDatabase(
     random: systemRandom(wallClock),
     observer,
   };
-  const storage = openStorage(config, options);
+  const storage = openStorage(config, { ...options, turns });
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
@@ -214,6 +218,7 @@ function openStorage(
     readonly clock: Clock;
     readonly random: Random;
     readonly observer: StorageObserver;
+    readonly turns?: Turns | null;
   },
 ): Storage {
   const { database, limits } = config;

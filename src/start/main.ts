@@ -27,7 +27,9 @@ import { listen, listeningUrl } from './listen.ts';
 import { restoringOf } from './restoring.ts';
 import { findSetupLink } from './mode.ts';
 import { partsOf, type Parts } from './parts.ts';
+import type { Channel } from './processes/channel.ts';
 import { startTestClock } from './test-clock.ts';
+import { hasRealStores } from '../storage/stores/store.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
 export type Service = AsyncDisposable & {
@@ -39,6 +41,16 @@ export type Service = AsyncDisposable & {
   readonly restored: Promise<unknown>;
 };
 
+/** The options of a process that runs the service. */
+export async function processOptions(given: Config, channel: Channel | null): Promise<StartOptions> {
+  return {
+    clock: systemClock,
+    log: await createLog(given),
+    terminal: channel && !channel.isFirst ? undefined : terminalOf(process.stdout),
+    channel,
+  };
+}
+
 /** Starts the service. @throws StartError, or the error of opening the database. */
 export async function start(given: Config, options?: StartOptions): Promise<Service> {
   const {
@@ -47,17 +59,14 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
     terminal,
     emailNetwork = {},
     readMounts = systemMounts,
-  }: StartOptions = options ?? {
-    clock: systemClock,
-    log: await createLog(given),
-    terminal: terminalOf(process.stdout),
-  };
+    channel = null,
+  } = options ?? (await processOptions(given, null));
   const { logger } = log;
   const { level } = logger;
   // Only warnings come before the start message.
   if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
-  const base = await openBase(given, { clock: source, log, emailNetwork, readMounts });
+  const base = await openBase(given, { clock: source, log, emailNetwork, readMounts, channel });
   const { config, database, failed } = base;
   try {
     const developmentMode = await prepare(base);
@@ -93,6 +102,7 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
         hasOwnServers,
         logger,
       });
+    if (channel) await reportServing(base, channel);
     if (isExposed(config.keysFile))
       logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
     return {
@@ -105,6 +115,22 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
     await database[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Reports that this process serves. Until there is a store, a backup can be restored, which only one process knows of. */
+async function reportServing(
+  { config, database: { storage }, commits }: Base,
+  channel: Channel,
+): Promise<void> {
+  const isAlone = async (): Promise<boolean> =>
+    config.database.kind === 'file' && !(await storage.read(hasRealStores));
+  const report = async (): Promise<void> => {
+    const stays = await isAlone();
+    channel.serving(stays);
+    if (!stays) unsubscribe();
+  };
+  const unsubscribe = commits.add(() => void report().catch(() => undefined));
+  await report();
 }
 
 /** `openHttps`; if it fails, the server no longer listens. @throws StartError. */
@@ -130,7 +156,7 @@ async function openSecurely(
 
 /** The server with its pages, which does not listen yet. */
 function serverOf(base: Base, developmentMode: boolean) {
-  const { config, log, database, metrics, tracing, commits, state, certificate } = base;
+  const { config, log, database, metrics, tracing, onAnyCommit, state, certificate } = base;
   const parts = partsOf(base);
   const pages = config.hasConsole ? pagesOf(base, parts, developmentMode) : null;
   const app = createServer({
@@ -148,7 +174,7 @@ function serverOf(base: Base, developmentMode: boolean) {
     tracing,
     log,
     developmentMode,
-    onCommit: commits.add,
+    onCommit: onAnyCommit,
     isClosing: () => state.isClosing,
     isReady: () => state.isReady(),
     transportSecurity: certificate && (() => transportSecurityOf(certificate)),
@@ -173,7 +199,7 @@ async function shownTokenOf({ config, database: { ctx, storage } }: Base): Promi
 const restartDelayMs = 300;
 
 function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
-  const { config, database, commits, state } = base;
+  const { config, database, onAnyCommit, state } = base;
   const { email, retiredCodeUses, stockTries, turns, reports, webhookUrls } = parts.shared;
   return consoleServicesOf(config, {
     database,
@@ -187,7 +213,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
-    onCommit: commits.add,
+    onCommit: onAnyCommit,
     turns,
     reports,
     webhookUrls,

@@ -88,6 +88,15 @@ const serviceSettings = {
     shownDefault: '`info`',
     parse: (text) => logLevels.find((level) => level === text),
   }),
+  processes: setting({
+    variable: 'PROCESSES',
+    description:
+      'The processes that serve on the same ports. Each uses one processor, and has the limits of a process.',
+    accepts: 'a number from 1 to 64',
+    default: 1,
+    shownDefault: '`1`',
+    parse: parseCount(64),
+  }),
   rateLimit: setting<RateLimit | null>({
     variable: 'RATE_LIMIT',
     description: 'The requests that a token can make to one process.',

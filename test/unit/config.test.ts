@@ -10,7 +10,7 @@ import {
   readDatabaseConfig,
   readInheritedSockets,
   readLocalUse,
-  withDomain,
+  withServeOptions,
   readEmailConfig,
   shownLocation,
   type HttpsConfig,
@@ -99,6 +99,12 @@ const cases: {
       default: 'info',
       accepted: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => [level, level] as const),
       rejected: ['INFO', 'verbose', 'warning', ' info', '30', '__proto__'],
+    },
+    processes: {
+      read: (environment) => readConfig(environment).processes,
+      default: 1,
+      accepted: [['1', 1], ['2', 2], ['64', 64]],
+      rejected: ['0', '65', '-1', '1.5', '2 ', 'auto'],
     },
     rateLimit: {
       read: (environment) => readConfig(environment).rateLimit,
@@ -585,8 +591,9 @@ test('a service with HTTPS is not in development, because every machine can conn
 
 test('the domain of a command replaces the settings of the environment', () => {
   const environment = { HTTPS: 'files', PUBLIC_URL: 'https://other.example', PORT: '4000' };
-  assert.equal(withDomain(undefined, environment), environment);
-  const { https, port } = readConfig(withDomain('cards.flowers.example', environment));
+  assert.deepEqual(withServeOptions({}, environment), environment);
+  assert.equal(readConfig(withServeOptions({ processes: '4' }, environment)).processes, 4);
+  const { https, port } = readConfig(withServeOptions({ domain: 'cards.flowers.example' }, environment));
   assert.deepEqual(https, {
     kind: 'auto',
     origin: 'https://cards.flowers.example',
@@ -599,7 +606,10 @@ test('the domain of a command replaces the settings of the environment', () => {
     folder: resolve('data/largesse.tls'),
   });
   assert.equal(port, 4_000);
-  assert.throws(() => readConfig(withDomain('https://cards.flowers.example', {})), ConfigError);
+  assert.throws(
+    () => readConfig(withServeOptions({ domain: 'https://cards.flowers.example' }, {})),
+    ConfigError,
+  );
 });
 
 test('the sockets of systemd are those for this process', () => {

@@ -16,8 +16,8 @@ const syncFile = promisify(fsync);
 export type Writes = {
   /** Whether the engine has ended, so that nothing must be changed. */
   readonly hasEnded: boolean;
-  /** Lets the writes of this process wait. */
-  readonly pause: () => void;
+  /** Lets writes wait, also those of the other processes of the service. */
+  readonly pause: () => Promise<void>;
   readonly resume: () => void;
 };
 
@@ -27,8 +27,8 @@ export async function clearDeleted(file: string, writer: Connection, writes: Wri
   let descriptor: number | undefined;
   try {
     for (let page: number | undefined = 0; page !== undefined;) {
-      // Writes of this process wait; those of others can put pages into the log.
-      writes.pause();
+      // A process that is not part of the service can put pages into the log.
+      await writes.pause();
       if (writes.hasEnded || (await thread.truncate()).frames !== 0) return false;
       for (let chunk = 0; chunk < chunksInPause && page !== undefined; chunk += 1) {
         const cleared = clearPages(file, writer, page);

@@ -35,6 +35,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   });
   const { writer, reader, unwritable } = opened;
   if (unwritable) options.observer.readOnly?.(unwritable);
+  // With turns, a wait that blocks this process would also delay its reads.
+  if (options.turns) writer.database.exec('pragma busy_timeout = 0');
 
   const log = syncOfLog(file);
   // A file that cannot be written cannot be synced either.

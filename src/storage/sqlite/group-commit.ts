@@ -14,21 +14,13 @@ import { Fault } from '../../domain/fault.ts';
 import type { Caches } from './cache.ts';
 import { checkpointsOf, type Checkpoints } from './checkpoints.ts';
 import { startCheckpointThread } from './checkpoint-thread.ts';
-import {
-  isBusy,
-  isFatal,
-  isNotWritable,
-  isSharedMemoryFull,
-  NotWritable,
-  type Connection,
-} from './connection.ts';
+import { isFatal, isNotWritable, isSharedMemoryFull, NotWritable, type Connection } from './connection.ts';
 import { durabilityBy, type Callbacks, type Durability, type Sync } from './durability.ts';
 import { foreignChanges, type ForeignChanges } from './foreign-changes.ts';
 import { attempt, GroupAborted, type GroupedScript, rejectUnknown, unavailable } from './group.ts';
 import { canBeWritten, writeNothing, type OpenFile } from './open-file.ts';
 import type { SqliteOptions } from './options.ts';
-
-const lockRetryMs = 10;
+import { WriteLock } from './write-lock.ts';
 
 /**
  * From this number of writes on, a group runs during a sync. A smaller group is not durable earlier if it runs
@@ -62,12 +54,12 @@ export class GroupCommit {
   readonly #file: OpenFile;
   readonly #durability: Durability;
   readonly #checkpoints: Checkpoints;
+  readonly #lock: WriteLock;
   readonly #reads: GroupedScript[] = [];
   readonly #writes: GroupedScript[] = [];
   #isScheduled = false;
   /** Whether writes wait while pages are cleared. */
   #isPaused = false;
-  #lockWaitSince: number | undefined;
   /** Time of transactions (ms) since the last check of the log's length. */
   #unconsideredMs = 0;
   /** Time of the last check that the file is still unwritable. */
@@ -84,6 +76,11 @@ export class GroupCommit {
     const resume = (): void => this.#schedule();
     const failed = (cause: unknown): void => this.#fail(cause);
     this.#durability = durabilityBy(sync, { synced: resume, failed });
+    this.#lock = new WriteLock(file.writer, {
+      turns: options.turns ?? null,
+      waitMaxMs: options.lockWaitMaxMs,
+      retry: resume,
+    });
     this.#checkpoints = checkpointsOf(file.writer.database, {
       startCheckpointer: options.startCheckpointer ?? (() => startCheckpointThread(options.file)),
       resume,
@@ -128,9 +125,10 @@ export class GroupCommit {
     });
   }
 
-  /** Lets writes wait until `resume`. */
-  pause(): void {
+  /** Lets writes wait until `resume`, also those of the other processes of the service. */
+  async pause(): Promise<void> {
     this.#isPaused = true;
+    await this.#lock.takeTurn();
   }
 
   resume(): void {
@@ -175,21 +173,25 @@ export class GroupCommit {
     });
   }
 
-  #schedule(delayMs = 0): void {
+  #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (delayMs === 0) setImmediate(this.#flush);
-    else setTimeout(this.#flush, delayMs);
+    setImmediate(this.#flush);
   }
 
   readonly #flush = (): void => {
     this.#isScheduled = false;
     if (this.#ended) return;
     if (this.#reads.length > 0) this.#runReads();
-    if (this.#mayWrite && this.#lockWrites()) this.#runWrites();
-    if (this.#reads.length > 0 || this.#mayWrite)
-      this.#schedule(this.#lockWaitSince === undefined ? 0 : lockRetryMs);
+    if (!this.#mayWrite) this.#endTurn();
+    else if (this.#lockWrites()) this.#runWrites();
+    if (this.#reads.length > 0 || (this.#mayWrite && !this.#lock.isWaiting)) this.#schedule();
   };
+
+  /** Another process can write, because this one has nothing to write now. */
+  #endTurn(): void {
+    if (!this.#isPaused) this.#lock.release();
+  }
 
   /** Whether the next group runs now, or after the current sync or checkpoint. */
   get #mayWrite(): boolean {
@@ -197,7 +199,7 @@ export class GroupCommit {
       this.#writes.length > 0 &&
       !this.#checkpoints.isHolding &&
       !this.#isPaused &&
-      (!this.#durability.isSyncing || this.#writes.length >= gatheredMax)
+      (!this.#durability.isSyncing || this.#lock.hasTurn || this.#writes.length >= gatheredMax)
     );
   }
 
@@ -235,6 +237,7 @@ export class GroupCommit {
     const responses = this.#inTransaction(writer, group, () =>
       group.map((job) => attempt(job, writer, { withSavepoint: withSavepoints || job.isDryRun })),
     );
+    this.#lock.release();
     this.#unconsideredMs += performance.now() - startedAt;
     if (!responses) return;
     this.#durability.afterNextSync({
@@ -309,22 +312,16 @@ export class GroupCommit {
    * and rejects waiting writes after `lockWaitMaxMs`.
    */
   #lockWrites(): boolean {
-    const { writer, unwritable } = this.#file;
+    const { unwritable } = this.#file;
     if (unwritable) {
       this.#rejectGroup(this.#writes.splice(0), unwritable);
       this.#endIfWritable(unwritable);
       return false;
     }
     try {
-      writer.beginImmediate();
-      this.#lockWaitSince = undefined;
-      return true;
+      return this.#lock.tryLock();
     } catch (error) {
-      this.#lockWaitSince ??= performance.now();
-      if (!isBusy(error) || performance.now() - this.#lockWaitSince >= this.#options.lockWaitMaxMs) {
-        this.#lockWaitSince = undefined;
-        this.#rejectGroup(this.#writes.splice(0), error);
-      }
+      this.#rejectGroup(this.#writes.splice(0), error);
       return false;
     }
   }

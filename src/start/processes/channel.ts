@@ -1,0 +1,116 @@
+/** The channel of a process that serves to the one that supervises it. */
+
+import cluster from 'node:cluster';
+import { Fault } from '../../domain/fault.ts';
+import type { Turns } from '../../storage/sqlite/write-lock.ts';
+import type { Environment } from '../settings-reader.ts';
+import type { EndReason, Order, Report } from './messages.ts';
+
+export type Channel = {
+  /** Whether this process writes the message at the terminal. */
+  readonly isFirst: boolean;
+  /** Turns to write to the file. */
+  readonly turns: Turns;
+  /** Reports that this process serves, and whether it stays alone until the next such report. */
+  readonly serving: (isAlone: boolean) => void;
+  readonly ending: (reason: EndReason) => void;
+  /** Reports a commit to the other processes, at most every 25 ms. */
+  readonly committed: () => void;
+  /** Calls the listener after commits of other processes. */
+  readonly onCommitted: (listener: () => void) => void;
+  /** The metrics of all processes in the text format of Prometheus. @throws Fault `unavailable`: one does not report its own. */
+  readonly metrics: () => Promise<string>;
+};
+
+/** The variable with the number of a process, from 1. */
+export const numberVariable = 'LARGESSE_PROCESS';
+
+const committedApartMs = 25;
+
+const silent = 'A process of the service did not report its metrics.';
+
+/** Null: this process is not supervised. */
+export function openChannel(environment: Environment): Channel | null {
+  return cluster.isWorker ? new ProcessChannel(environment[numberVariable] === '1') : null;
+}
+
+class ProcessChannel implements Channel {
+  readonly isFirst: boolean;
+  readonly turns: Turns;
+  readonly #waiting = new Map<number, PromiseWithResolvers<string>>();
+  #lastId = 0;
+  #areOrdered = false;
+  #turnBegun = (): void => undefined;
+  #othersCommitted = (): void => undefined;
+  #isReporting = false;
+
+  constructor(isFirst: boolean) {
+    this.isFirst = isFirst;
+    process.on('message', (order: Order) => this.#follow(order));
+    this.turns = {
+      areOrdered: () => this.#areOrdered,
+      want: () => this.#report({ type: 'turn-wanted' }),
+      end: () => this.#report({ type: 'turn-ended' }),
+      onTurn: (begun) => void (this.#turnBegun = begun),
+    };
+  }
+
+  serving(isAlone: boolean): void {
+    this.#report({ type: 'serving', isAlone });
+  }
+
+  ending(reason: EndReason): void {
+    this.#report({ type: 'ending', reason });
+  }
+
+  committed(): void {
+    if (this.#isReporting) return;
+    this.#isReporting = true;
+    const report = (): void => {
+      this.#isReporting = false;
+      this.#report({ type: 'committed' });
+    };
+    setTimeout(report, committedApartMs).unref();
+  }
+
+  onCommitted(listener: () => void): void {
+    this.#othersCommitted = listener;
+  }
+
+  metrics(): Promise<string> {
+    this.#lastId += 1;
+    const waiting = Promise.withResolvers<string>();
+    this.#waiting.set(this.#lastId, waiting);
+    this.#report({ type: 'metrics-wanted', id: this.#lastId });
+    return waiting.promise;
+  }
+
+  #report(report: Report): void {
+    // When the process that supervises has ended, Node.js ends this one.
+    process.send?.(report, undefined, undefined, () => undefined);
+  }
+
+  #follow(order: Order): void {
+    switch (order.type) {
+      case 'turns':
+        this.#areOrdered = order.areOrdered;
+        break;
+      case 'turn-begun':
+        this.#turnBegun();
+        break;
+      case 'committed':
+        this.#othersCommitted();
+        break;
+      case 'metrics':
+        this.#take(order.id, order.text);
+        break;
+    }
+  }
+
+  #take(id: number, text: string | null): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (text === null) waiting?.reject(new Fault('unavailable', { retryAfterSeconds: 1, detail: silent }));
+    else waiting?.resolve(text);
+  }
+}

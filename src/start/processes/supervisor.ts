@@ -1,0 +1,151 @@
+/**
+ * Several processes that serve on the same ports (`PROCESSES`). This process only supervises them: it has the ports, which
+ * it passes connections from, starts a process again that has ended, and passes messages between them. Each of the others
+ * is the whole service, as on several machines with one PostgreSQL database.
+ */
+
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { isSea } from 'node:sea';
+import type { FastifyBaseLogger } from 'fastify';
+import { numberVariable } from './channel.ts';
+import type { EndReason, Order, Report } from './messages.ts';
+import { TurnOrder } from './turns.ts';
+
+/** The wait before a process is started again; it doubles up to the maximum while the process ends soon after its start. */
+const restartMs = { first: 1_000, max: 30_000 } as const;
+
+/** A process that has run for this long has not ended because of its start. */
+const soundMs = 60_000;
+
+export type Supervised = {
+  /** Resolves when all processes must end. A number is the exit code of a first process that did not start. */
+  readonly ended: Promise<EndReason | number>;
+  /** Ends all processes after their requests in progress. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Starts one process, and the others when it serves and a store exists. @param count at least 2. */
+export function supervise(count: number, logger: FastifyBaseLogger): Supervised {
+  // The single executable has no path of a script, which `fork` puts before the arguments.
+  const [, script = '', command = '', ...rest] = process.argv;
+  cluster.setupPrimary({
+    ...(isSea() ? { exec: command, args: rest } : { exec: script, args: process.argv.slice(2) }),
+    // JSON has no NaN, which metrics use.
+    serialization: 'advanced',
+  });
+  const processes = new Processes(count, logger);
+  processes.start(1);
+  return { ended: processes.ended.promise, stop: () => processes.stop() };
+}
+
+class Processes {
+  readonly ended = Promise.withResolvers<EndReason | number>();
+  readonly #count: number;
+  readonly #logger: FastifyBaseLogger;
+  readonly #running = new Map<number, Worker>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  readonly #turns: TurnOrder;
+  #hasServed = false;
+  #isComplete = false;
+  #isStopping = false;
+
+  constructor(count: number, logger: FastifyBaseLogger) {
+    this.#count = count;
+    this.#logger = logger;
+    this.#turns = new TurnOrder(
+      (number, order) => this.#send(number, order),
+      (order) => this.#sendAll(order),
+    );
+  }
+
+  /** @param restartAfterMs the wait before another start, if the process ends. */
+  start(number: number, restartAfterMs: number = restartMs.first): void {
+    const worker = cluster.fork({ [numberVariable]: String(number) });
+    const startedAt = performance.now();
+    this.#running.set(number, worker);
+    this.#turns.joined(number);
+    worker.on('message', (report: Report) => this.#receive(number, report));
+    worker.on('error', (error) => this.#logger.error({ err: error, process: number }, 'a process failed'));
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      this.#running.delete(number);
+      this.#turns.left(number);
+      if (this.#isStopping) return;
+      // The process has logged why, and another start would fail as well.
+      if (!this.#hasServed) return this.ended.resolve(code === 0 || code === null ? 1 : code);
+      const isSound = performance.now() - startedAt >= soundMs;
+      const waitMs = isSound ? restartMs.first : restartAfterMs;
+      this.#logger.error(
+        { process: number, pid: worker.process.pid, code, signal, restart_in_ms: waitMs },
+        'a process ended, and is started again',
+      );
+      this.#startLater(number, waitMs);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const restart of this.#restarts) clearTimeout(restart);
+    await Promise.all(
+      [...this.#running.values()].map(async (worker) => {
+        const ended = once(worker, 'exit');
+        worker.process.kill('SIGTERM');
+        await ended;
+      }),
+    );
+  }
+
+  #startLater(number: number, waitMs: number): void {
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart);
+      this.start(number, Math.min(waitMs * 2, restartMs.max));
+    }, waitMs);
+    this.#restarts.add(restart);
+  }
+
+  #receive(number: number, report: Report): void {
+    switch (report.type) {
+      case 'serving':
+        this.#hasServed = true;
+        if (!report.isAlone) this.#startOthers();
+        break;
+      case 'ending':
+        this.ended.resolve(report.reason);
+        break;
+      case 'turn-wanted':
+        this.#turns.want(number);
+        break;
+      case 'turn-ended':
+        this.#turns.end(number);
+        break;
+      case 'committed':
+        for (const other of this.#running.keys()) if (other !== number) this.#send(other, report);
+        break;
+      case 'metrics-wanted':
+        void this.#sendMetrics(number, report.id);
+        break;
+    }
+  }
+
+  #startOthers(): void {
+    if (this.#isComplete || this.#isStopping) return;
+    this.#isComplete = true;
+    for (let number = 2; number <= this.#count; number += 1) this.start(number);
+  }
+
+  async #sendMetrics(number: number, id: number): Promise<void> {
+    const { AggregatorRegistry } = await import('prom-client');
+    const text = await new AggregatorRegistry().clusterMetrics().catch(() => null);
+    this.#send(number, { type: 'metrics', id, text });
+  }
+
+  #sendAll(order: Order): void {
+    for (const number of this.#running.keys()) this.#send(number, order);
+  }
+
+  #send(number: number, order: Order): void {
+    const worker = this.#running.get(number);
+    // A process that has just ended does not need it.
+    if (worker?.isConnected()) worker.send(order, () => undefined);
+  }
+}
