@@ -76,7 +76,7 @@ async function superviseUntil(stopped: Promise<'stop'>, environment: Environment
   const { createLog } = await import('../platform/log.ts');
   const { supervise } = await import('../start/processes/supervisor.ts');
   const config = readConfig(environment);
-  const log = await createLog(config);
+  const log = await createLog(config, { isShared: true });
   let reason: EndReason | number;
   do {
     const supervised = supervise(config.processes, log.logger);

@@ -23,6 +23,8 @@ export type LineWriter = {
 export type LineLimits = {
   /** The number of buffered characters that starts a write. One write costs as much as dozens of lines. */
   readonly batchLength: number;
+  /** Maximum number of bytes of one write, except for a longer line. */
+  readonly writeBytesMax: number;
   /** Maximum number of characters that wait during a write. */
   readonly waitingLengthMax: number;
   /** The period of writes of batches that are not full. */
@@ -32,8 +34,9 @@ export type LineLimits = {
   readonly flushMaxMs: number;
 };
 
-const defaultLimits: LineLimits = {
+export const lineLimits: LineLimits = {
   batchLength: 32_768,
+  writeBytesMax: Number.POSITIVE_INFINITY,
   waitingLengthMax: 4_194_304,
   periodMs: 500,
   retryMaxMs: 100,
@@ -100,9 +103,10 @@ class BatchedLines implements LineWriter {
     let retryMs = 1;
     while (this.#rest.length > 0) {
       try {
+        const lines = firstLines(this.#rest, this.#limits);
         const count = this.#usesThread
-          ? (await writeBytes(this.#fd, this.#rest)).bytesWritten
-          : writeSync(this.#fd, this.#rest);
+          ? (await writeBytes(this.#fd, lines)).bytesWritten
+          : writeSync(this.#fd, lines);
         this.#rest = this.#rest.subarray(count);
         retryMs = 1;
       } catch {
@@ -134,20 +138,30 @@ class BatchedLines implements LineWriter {
 export function lineWriter(
   fd: number,
   onDropped: (lines: number) => void,
-  limits: LineLimits = defaultLimits,
+  limits: LineLimits = lineLimits,
 ): LineWriter {
   return new BatchedLines(fd, onDropped, limits);
 }
 
 const writeBytes = promisify(write);
 
+const lineFeed = 10;
+
+/** The whole lines that one write can contain, or the first line. */
+function firstLines(bytes: Uint8Array, { writeBytesMax }: LineLimits): Uint8Array {
+  if (bytes.length <= writeBytesMax) return bytes;
+  const last = bytes.lastIndexOf(lineFeed, writeBytesMax - 1);
+  const end = last === -1 ? bytes.indexOf(lineFeed, writeBytesMax) : last;
+  return end === -1 ? bytes : bytes.subarray(0, end + 1);
+}
+
 /** Retries while the reader is slow (EAGAIN), and returns on any other error. */
-function writeAllSync(fd: number, bytes: Uint8Array, { flushMaxMs }: LineLimits): void {
-  const deadline = performance.now() + flushMaxMs;
+function writeAllSync(fd: number, bytes: Uint8Array, limits: LineLimits): void {
+  const deadline = performance.now() + limits.flushMaxMs;
   let rest = bytes;
   while (rest.length > 0) {
     try {
-      rest = rest.subarray(writeSync(fd, rest));
+      rest = rest.subarray(writeSync(fd, firstLines(rest, limits)));
     } catch (error) {
       const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
       if (!isFull || performance.now() >= deadline) return;

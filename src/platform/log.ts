@@ -3,7 +3,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
 import { systemClock } from './clock.ts';
-import { lineWriter } from './line-writer.ts';
+import { lineLimits, lineWriter } from './line-writer.ts';
 import { loggedError } from './logged-error.ts';
 
 export type Log = {
@@ -34,13 +34,14 @@ const serializers = { err: (error: unknown) => loggedError(error) };
 const messageKey = 'message';
 const requestMessage = 'request';
 
-export async function createLog({
-  logLevel,
-  isProduction,
-}: {
-  readonly logLevel: string;
-  readonly isProduction: boolean;
-}): Promise<Log> {
+/** The writes of several processes to one pipe mix if they are longer (PIPE_BUF of Linux). */
+const pipeBytes = 4_096;
+
+/** @param isShared whether other processes write to the same output. */
+export async function createLog(
+  { logLevel, isProduction }: { readonly logLevel: string; readonly isProduction: boolean },
+  { isShared }: { readonly isShared: boolean } = { isShared: false },
+): Promise<Log> {
   const time = isoTime();
   const options = {
     level: logLevel,
@@ -65,7 +66,9 @@ export async function createLog({
     const log = logWith(pino(options, stream));
     return { ...log, request: (request) => log.logger.info(requestText(request)) };
   }
-  const writer = lineWriter(1, (lines) => logger.warn({ lines }, 'log lines were dropped before this line'));
+  const limits = isShared ? { ...lineLimits, writeBytesMax: pipeBytes } : lineLimits;
+  const dropped = (lines: number): void => logger.warn({ lines }, 'log lines were dropped before this line');
+  const writer = lineWriter(1, dropped, limits);
   const logger = pino(options, { write: (line) => writer.write(line) });
   process.once('exit', () => writer.flushSync());
   return {

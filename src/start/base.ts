@@ -169,21 +169,36 @@ export async function openBase(
  * @throws StartError if the service cannot serve.
  */
 export async function prepare({ config, log: { logger }, ...base }: Base): Promise<boolean> {
-  const { database, guard, freeSpace, primaries, restoredCopies, state } = base;
+  const { database, guard, freeSpace, primaries, state } = base;
   primaries.assertOne();
   await assertDurable(config, database.storage, (risk) => logger.warn(risk));
   await checkClock(config, { database, guard, logger });
   if (config.database.kind === 'file') removeCopies(config.database.file, logger);
   const developmentMode = await chooseMode(config, database);
-  if (config.database.kind === 'file')
-    for (const { storeId, doneAt } of await database.storage.read(listRestoredCopies))
-      restoredCopies.set(storeId, doneAt);
+  if (config.database.kind === 'file') await followRestoredCopies(base);
   state.isReady = readiness(
     config,
     { ...database, guard, freeSpace },
     () => !state.isClosing && !state.hasFailed && primaries.hasAtMostOne(),
   );
   return developmentMode;
+}
+
+/** Reads which stores a backup has restored, and again after commits while there are any: an owner confirms it in one process. */
+async function followRestoredCopies({
+  database,
+  restoredCopies,
+  onAnyCommit,
+}: Pick<Base, 'database' | 'restoredCopies' | 'onAnyCommit'>): Promise<void> {
+  const read = async (): Promise<void> => {
+    const found = await database.storage.read(listRestoredCopies);
+    restoredCopies.clear();
+    for (const { storeId, doneAt } of found) restoredCopies.set(storeId, doneAt);
+    if (found.length === 0) unsubscribe();
+  };
+  const readAgain = (): void => void read().catch(() => undefined);
+  const unsubscribe = onAnyCommit(readAgain);
+  await read();
 }
 
 /** Removes the copies of all data that an interrupted restore has left. */

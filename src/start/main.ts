@@ -45,7 +45,7 @@ export type Service = AsyncDisposable & {
 export async function processOptions(given: Config, channel: Channel | null): Promise<StartOptions> {
   return {
     clock: systemClock,
-    log: await createLog(given),
+    log: await createLog(given, { isShared: channel !== null }),
     terminal: channel && !channel.isFirst ? undefined : terminalOf(process.stdout),
     channel,
   };

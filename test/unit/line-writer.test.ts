@@ -15,6 +15,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const limits: LineLimits = {
   batchLength: 1_000,
+  writeBytesMax: Number.POSITIVE_INFINITY,
   waitingLengthMax: 100_000,
   periodMs: 20,
   retryMaxMs: 5,
@@ -134,6 +135,30 @@ test('flushSync waits for a slow reader of the current and the waiting lines, an
   hasty.write('x'.repeat(300_000));
   hasty.flushSync();
   closeSync(fd);
+});
+
+test('two writers to a full pipe do not mix their lines if a write has at most 4,096 bytes', async () => {
+  const path = join(folder, 'shared');
+  execFileSync('mkfifo', [path]);
+  const reading = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const lines = ['a', 'b'].map((text) => `${text.repeat(700)}\n`);
+  const count = 400;
+  const writers = lines.map((line) => {
+    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    // Each batch is larger than the pipe.
+    const batches = { ...limits, batchLength: 200_000, waitingLengthMax: 1_000_000, writeBytesMax: 4_096 };
+    const writer = lineWriter(fd, neverDropped, batches);
+    for (let number = 0; number < count; number += 1) writer.write(line);
+    return { fd, writer };
+  });
+  const whole = lines.join('').length * count;
+  const text = await readUntil(reading, ({ length }) => length >= whole);
+  const found = text.split(/(?<=\n)/);
+  assert.equal(found.length, 2 * count);
+  assert.ok(found.every((line) => lines.includes(line)));
+  // The writers took turns.
+  assert.ok(text.indexOf('b') < text.lastIndexOf('a') && text.indexOf('a') < text.lastIndexOf('b'));
+  for (const { fd } of [...writers, { fd: reading }]) closeSync(fd);
 });
 
 /** Reads a pipe until the text is complete. */

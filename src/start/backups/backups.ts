@@ -43,6 +43,7 @@ export type BackupRuns = {
   readonly runIfDue: () => Promise<void>;
   /** Makes a backup now, or waits for the one in progress. A failure is stored, and not thrown. */
   readonly run: () => Promise<void>;
+  /** Whether this or another process makes a backup, or did so when it was killed. */
   readonly isRunning: () => boolean;
   /** Runs something else next to the database, after work in progress; null: another process does such work. */
   readonly alone: <Result>(work: (parts: ExclusiveWork) => Promise<Result>) => Promise<Result | null>;
@@ -65,6 +66,10 @@ export function backupRuns(parts: BackupParts): BackupRuns {
   const { ctx, storage } = database;
   const stopping = new AbortController();
   let running: Promise<unknown> | undefined;
+  /** Whether work of any process, or of one that has ended, has left files. */
+  const hasFiles = (): boolean =>
+    config.database.kind === 'file' &&
+    leftFilesOf(workFilesOf(config.database.file)).some((path) => existsSync(path));
 
   const alone: BackupRuns['alone'] = async (work) => {
     if (config.database.kind !== 'file') return null;
@@ -120,13 +125,9 @@ export function backupRuns(parts: BackupParts): BackupRuns {
     runIfDue,
     run,
     alone,
-    isRunning: () => running !== undefined,
+    isRunning: () => running !== undefined || hasFiles(),
     async removeLeft() {
-      if (
-        config.database.kind === 'file' &&
-        leftFilesOf(workFilesOf(config.database.file)).some((path) => existsSync(path))
-      )
-        await alone(() => Promise.resolve());
+      if (hasFiles()) await alone(() => Promise.resolve());
     },
     async stop() {
       stopping.abort();
