@@ -109,8 +109,9 @@ export async function prepare(
   };
 }
 
-export function start({ tree, environment, log }: Fixture): Promise<Server> {
-  return startService(tree, { environment, log });
+/** @param settings of the service, besides those of its database. */
+export function start({ tree, environment, log }: Fixture, settings: Environment = {}): Promise<Server> {
+  return startService(tree, { environment: { ...environment, ...settings }, log });
 }
 
 export async function stop(service: Server): Promise<void> {

@@ -31,7 +31,7 @@ export type Server = AsyncDisposable & {
   readonly pid: number;
   /** From the start of the process until it is ready. */
   readonly readyAfterMs: number;
-  /** Until now, with its resident memory without mapped files. */
+  /** Until now, of the process and those that it has started, with their resident memory without mapped files. */
   usage(): Usage & { readonly memoryMb: number };
   /** Ends it with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
@@ -104,16 +104,26 @@ export async function startServer(options: {
     port,
     pid,
     readyAfterMs: performance.now() - startedAt,
-    usage: () => ({
-      micros: cpuMicros([pid]),
-      bytes: numberIn(`${pid}/io`, /^write_bytes: (\d+)$/m),
-      memoryMb: numberIn(`${pid}/status`, /^RssAnon:\s+(\d+) kB$/m) / 1_024,
-    }),
+    usage: () => usageOf([pid, ...childrenOf(pid)]),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
     },
   };
+}
+
+function usageOf(pids: readonly number[]): ReturnType<Server['usage']> {
+  const sum = (of: (pid: number) => number): number => pids.reduce((total, pid) => total + of(pid), 0);
+  return {
+    micros: cpuMicros(pids),
+    bytes: sum((pid) => numberIn(`${pid}/io`, /^write_bytes: (\d+)$/m)),
+    memoryMb: sum((pid) => numberIn(`${pid}/status`, /^RssAnon:\s+(\d+) kB$/m)) / 1_024,
+  };
+}
+
+/** The processes that a process has started and that run. */
+export function childrenOf(pid: number): readonly number[] {
+  return readProc(`${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 }
 
 /** Whether the kernel counts the processor time of threads in nanoseconds, as Linux usually does. */
