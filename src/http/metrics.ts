@@ -49,16 +49,28 @@ function processMetrics(): Registry {
   return sharedRegistry;
 }
 
-/** The metrics of Node.js for the other processes of the service, which are also collected from the first reading on. */
+/** The metrics of Node.js for other processes, which are collected from the first reading on. */
 class ProcessRegistry extends Registry {
-  override getMetricsAsJSON(): ReturnType<Registry['getMetricsAsJSON']> {
-    return processMetrics().getMetricsAsJSON();
+  readonly #labels: { readonly process: number };
+
+  constructor(labels: { readonly process: number }) {
+    super();
+    this.#labels = labels;
+  }
+
+  override async getMetricsAsJSON(): ReturnType<Registry['getMetricsAsJSON']> {
+    const registry = processMetrics();
+    registry.setDefaultLabels(this.#labels);
+    const metrics = await registry.getMetricsAsJSON();
+    // By default prom-client omits the start of a process. The processes differ in a label, so nothing is added up.
+    return metrics.map((metric) => ({ ...metric, aggregator: 'sum' }));
   }
 }
 
-/** Lets the process that supervises collect the metrics of this one. */
-function shareMetrics(registry: Registry): void {
-  AggregatorRegistry.setRegistries([new ProcessRegistry(), registry]);
+/** Lets the process that supervises collect the metrics of this one, with its number as a label. */
+function shareMetrics(registry: Registry, labels: { readonly process: number }): void {
+  registry.setDefaultLabels(labels);
+  AggregatorRegistry.setRegistries([new ProcessRegistry(labels), registry]);
   // The constructor listens for the requests of that process.
   new AggregatorRegistry();
 }
@@ -69,7 +81,7 @@ export function createMetrics({
   freeSpace,
   certificate,
   isReady,
-  renderAll,
+  processes,
 }: {
   readonly queueDepth: () => number;
   readonly clockJumpMs: () => number;
@@ -79,11 +91,11 @@ export function createMetrics({
   readonly certificate: { readonly period: { readonly from: number; readonly until: number } | null } | null;
   /** Whether `/readyz` responds with 200. */
   readonly isReady: () => Promise<boolean>;
-  /** Renders the metrics of all processes of the service; null: this is the only one. */
-  readonly renderAll: (() => Promise<string>) | null;
+  /** The number of this process, and the metrics of all processes of the service; null: this is the only one. */
+  readonly processes: { readonly number: number; readonly metrics: () => Promise<string> } | null;
 }): Metrics {
   const registry = new Registry();
-  if (renderAll) shareMetrics(registry);
+  if (processes) shareMetrics(registry, { process: processes.number });
   const registers = [registry];
 
   let requestCount = 0;
@@ -100,7 +112,6 @@ export function createMetrics({
   new Gauge({
     name: 'largesse_ready',
     help: '1 if GET /readyz returns 200, otherwise 0.',
-    aggregator: 'min',
     registers,
     async collect() {
       this.set((await isReady()) ? 1 : 0);
@@ -129,7 +140,6 @@ export function createMetrics({
   new Gauge({
     name: 'largesse_clock_jump_seconds',
     help: 'How far the system clock is ahead (behind, if negative) of where the monotonic clock expects it, after a jump of more than 5 minutes: background work that erases or expires is paused until it is 0 again.',
-    aggregator: 'first',
     registers,
     collect() {
       this.set(clockJumpMs() / 1_000);
@@ -139,7 +149,6 @@ export function createMetrics({
     new Gauge({
       name: `largesse_certificate_${name}_timestamp_seconds`,
       help: `The ${name} of the certificate of HTTPS, in seconds since 1970 UTC. 0: there is none yet. NaN: HTTPS is off.`,
-      aggregator: 'min',
       registers,
       collect() {
         this.set(certificate ? (certificate.period?.[end] ?? 0) / 1_000 : Number.NaN);
@@ -149,7 +158,6 @@ export function createMetrics({
     new Gauge({
       name: 'largesse_database_free_bytes',
       help: 'Free space on the disk of the database file.',
-      aggregator: 'first',
       registers,
       async collect() {
         this.set((await freeSpace()) ?? Number.NaN);
@@ -164,13 +172,11 @@ export function createMetrics({
   const mismatches = new Gauge({
     name: 'largesse_ledger_mismatches',
     help: 'Mismatches that the last complete background verification of the ledger found, or the current one if it has found more.',
-    aggregator: 'max',
     registers,
   });
   const primaries = new Gauge({
     name: 'largesse_database_primaries',
     help: 'Servers of DATABASE_URL that accept writes, at the last check of several hosts. More than 1: an old primary must be stopped. 0: DATABASE_URL has one host, or no server accepts writes.',
-    aggregator: 'max',
     registers,
   });
   const failures = new Counter({
@@ -217,7 +223,9 @@ export function createMetrics({
 
   return {
     contentType: registry.contentType,
-    render: renderAll ?? (async () => `${await processMetrics().metrics()}\n${await registry.metrics()}`),
+    render: processes
+      ? () => processes.metrics()
+      : async () => `${await processMetrics().metrics()}\n${await registry.metrics()}`,
     request(request) {
       requestCount += 1;
       countDuration(request);

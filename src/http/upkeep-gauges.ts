@@ -12,7 +12,7 @@ export function upkeepGauges(
   { hasBackups }: { readonly hasBackups: boolean },
 ): (upkeep: Upkeep, delays: readonly Delay[]) => void {
   const gauge = (name: string, help: string): Gauge => {
-    const made = new Gauge({ name, help, registers: [registry], aggregator: 'first' });
+    const made = new Gauge({ name, help, registers: [registry] });
     made.set(Number.NaN);
     return made;
   };

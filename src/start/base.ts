@@ -111,7 +111,7 @@ export async function openBase(
     freeSpace,
     certificate,
     isReady: () => state.isReady(),
-    renderAll: channel && (() => channel.metrics()),
+    processes: channel,
   });
   await finishRestore(given, logger);
   const primaries = watchPrimaries(metrics, logger);

@@ -46,7 +46,8 @@ export async function processOptions(given: Config, channel: Channel | null): Pr
   return {
     clock: systemClock,
     log: await createLog(given, { isShared: channel !== null }),
-    terminal: channel && !channel.isFirst ? undefined : terminalOf(process.stdout),
+    // Only one process writes the message there.
+    terminal: channel && channel.number > 1 ? undefined : terminalOf(process.stdout),
     channel,
   };
 }

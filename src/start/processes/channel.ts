@@ -7,8 +7,8 @@ import type { Environment } from '../settings-reader.ts';
 import type { EndReason, Order, Report } from './messages.ts';
 
 export type Channel = {
-  /** Whether this process writes the message at the terminal. */
-  readonly isFirst: boolean;
+  /** The number of this process, from 1; it has it again after another start. */
+  readonly number: number;
   /** Turns to write to the file. */
   readonly turns: Turns;
   /** Reports that this process serves, and whether it stays alone until the next such report. */
@@ -22,7 +22,7 @@ export type Channel = {
   readonly metrics: () => Promise<string>;
 };
 
-/** The variable with the number of a process, from 1. */
+/** The variable with the number of a process. */
 export const numberVariable = 'LARGESSE_PROCESS';
 
 const committedApartMs = 25;
@@ -31,11 +31,11 @@ const silent = 'A process of the service did not report its metrics.';
 
 /** Null: this process is not supervised. */
 export function openChannel(environment: Environment): Channel | null {
-  return cluster.isWorker ? new ProcessChannel(environment[numberVariable] === '1') : null;
+  return cluster.isWorker ? new ProcessChannel(Number(environment[numberVariable])) : null;
 }
 
 class ProcessChannel implements Channel {
-  readonly isFirst: boolean;
+  readonly number: number;
   readonly turns: Turns;
   readonly #waiting = new Map<number, PromiseWithResolvers<string>>();
   #lastId = 0;
@@ -44,8 +44,8 @@ class ProcessChannel implements Channel {
   #othersCommitted = (): void => undefined;
   #isReporting = false;
 
-  constructor(isFirst: boolean) {
-    this.isFirst = isFirst;
+  constructor(number: number) {
+    this.number = number;
     process.on('message', (order: Order) => this.#follow(order));
     this.turns = {
       areOrdered: () => this.#areOrdered,
