@@ -109,7 +109,7 @@ export async function prepare(
   };
 }
 
-/** @param settings of the service, besides those of its database. */
+/** @param settings of the service, in addition to those of its database. */
 export function start({ tree, environment, log }: Fixture, settings: Environment = {}): Promise<Server> {
   return startService(tree, { environment: { ...environment, ...settings }, log });
 }

@@ -21,7 +21,7 @@ import { lastBeat } from '../storage/heartbeat.ts';
 import { StartError } from './error.ts';
 import { openPostgres } from '../storage/postgres/engine.ts';
 import { openSqlite } from '../storage/sqlite/engine.ts';
-import type { Turns } from '../storage/sqlite/write-lock.ts';
+import type { WriteTurns } from '../storage/sqlite/write-lock.ts';
 import { followingStorage } from '../storage/following.ts';
 import { findSandbox, insertSandbox } from '../storage/sandbox.ts';
 import type { Storage, StorageObserver } from '../storage/storage.ts';
@@ -45,7 +45,7 @@ export type OpenOptions = {
   readonly observer?: StorageObserver;
   readonly clock?: WallClock;
   /** The order in which the processes of a service write to its file; null or absent: this process is the only one. */
-  readonly turns?: Turns | null;
+  readonly turns?: WriteTurns | null;
 };
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
@@ -218,7 +218,7 @@ function openStorage(
     readonly clock: Clock;
     readonly random: Random;
     readonly observer: StorageObserver;
-    readonly turns?: Turns | null;
+    readonly turns?: WriteTurns | null;
   },
 ): Storage {
   const { database, limits } = config;

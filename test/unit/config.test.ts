@@ -592,7 +592,7 @@ test('a service with HTTPS is not in development, because every machine can conn
 test('the domain of a command replaces the settings of the environment', () => {
   const environment = { HTTPS: 'files', PUBLIC_URL: 'https://other.example', PORT: '4000' };
   assert.deepEqual(withServeOptions({}, environment), environment);
-  assert.equal(readConfig(withServeOptions({ processes: '4' }, environment)).processes, 4);
+  assert.equal(readConfig(withServeOptions({ processes: '4' }, {})).processes, 4);
   const { https, port } = readConfig(withServeOptions({ domain: 'cards.flowers.example' }, environment));
   assert.deepEqual(https, {
     kind: 'auto',

@@ -2,15 +2,15 @@
 
 import cluster from 'node:cluster';
 import { Fault } from '../../domain/fault.ts';
-import type { Turns } from '../../storage/sqlite/write-lock.ts';
+import type { WriteTurns } from '../../storage/sqlite/write-lock.ts';
 import type { Environment } from '../settings-reader.ts';
-import type { EndReason, Order, Report } from './messages.ts';
+import type { EndReason, ProcessOrder, ProcessReport } from './messages.ts';
 
 export type Channel = {
   /** The number of this process, from 1; it has it again after another start. */
   readonly number: number;
-  /** Turns to write to the file. */
-  readonly turns: Turns;
+  /** WriteTurns to write to the file. */
+  readonly turns: WriteTurns;
   /** Reports that this process serves, and whether it stays alone until the next such report. */
   readonly serving: (isAlone: boolean) => void;
   readonly ending: (reason: EndReason) => void;
@@ -36,7 +36,7 @@ export function openChannel(environment: Environment): Channel | null {
 
 class ProcessChannel implements Channel {
   readonly number: number;
-  readonly turns: Turns;
+  readonly turns: WriteTurns;
   readonly #waiting = new Map<number, PromiseWithResolvers<string>>();
   #lastId = 0;
   #areOrdered = false;
@@ -46,7 +46,7 @@ class ProcessChannel implements Channel {
 
   constructor(number: number) {
     this.number = number;
-    process.on('message', (order: Order) => this.#follow(order));
+    process.on('message', (order: ProcessOrder) => this.#follow(order));
     this.turns = {
       areOrdered: () => this.#areOrdered,
       want: () => this.#report({ type: 'turn-wanted' }),
@@ -85,12 +85,12 @@ class ProcessChannel implements Channel {
     return waiting.promise;
   }
 
-  #report(report: Report): void {
+  #report(report: ProcessReport): void {
     // When the process that supervises has ended, Node.js ends this one.
     process.send?.(report, undefined, undefined, () => undefined);
   }
 
-  #follow(order: Order): void {
+  #follow(order: ProcessOrder): void {
     switch (order.type) {
       case 'turns':
         this.#areOrdered = order.areOrdered;

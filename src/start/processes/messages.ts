@@ -1,7 +1,7 @@
 /** The messages between the process that supervises and those that serve. */
 
 /** A message to the process that supervises. */
-export type Report =
+export type ProcessReport =
   /** The process serves. `isAlone`: until there is a store, because the steps before are in the memory of one process. */
   | { readonly type: 'serving'; readonly isAlone: boolean }
   /** The process ends for a reason that concerns all: the database cannot be trusted, or a backup is to be restored. */
@@ -14,7 +14,7 @@ export type Report =
 export type EndReason = 'failed' | 'restored';
 
 /** A message to a process that serves. */
-export type Order =
+export type ProcessOrder =
   /** Whether processes write in turns from now on. */
   | { readonly type: 'turns'; readonly areOrdered: boolean }
   | { readonly type: 'turn-begun' }

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { isSea } from 'node:sea';
 import type { FastifyBaseLogger } from 'fastify';
 import { numberVariable } from './channel.ts';
-import type { EndReason, Order, Report } from './messages.ts';
+import type { EndReason, ProcessOrder, ProcessReport } from './messages.ts';
 import { TurnOrder } from './turns.ts';
 
 /** The wait before a process is started again; it doubles up to the maximum while the process ends soon after its start. */
@@ -65,7 +65,7 @@ class Processes {
     const startedAt = performance.now();
     this.#running.set(number, worker);
     this.#turns.joined(number);
-    worker.on('message', (report: Report) => this.#receive(number, report));
+    worker.on('message', (report: ProcessReport) => this.#receive(number, report));
     worker.on('error', (error) => this.#logger.error({ err: error, process: number }, 'a process failed'));
     worker.once('exit', (code: number | null, signal: string | null) => {
       this.#running.delete(number);
@@ -103,7 +103,7 @@ class Processes {
     this.#restarts.add(restart);
   }
 
-  #receive(number: number, report: Report): void {
+  #receive(number: number, report: ProcessReport): void {
     switch (report.type) {
       case 'serving':
         this.#hasServed = true;
@@ -139,11 +139,11 @@ class Processes {
     this.#send(number, { type: 'metrics', id, text });
   }
 
-  #sendAll(order: Order): void {
+  #sendAll(order: ProcessOrder): void {
     for (const number of this.#running.keys()) this.#send(number, order);
   }
 
-  #send(number: number, order: Order): void {
+  #send(number: number, order: ProcessOrder): void {
     const worker = this.#running.get(number);
     // A process that has just ended does not need it.
     if (worker?.isConnected()) worker.send(order, () => undefined);

@@ -1,6 +1,6 @@
 /** The order in which the processes of a service write to its file, kept by the process that supervises. */
 
-import type { Order } from './messages.ts';
+import type { ProcessOrder } from './messages.ts';
 
 /** Processes write in turns until none has waited for this time. */
 const calmMs = 50;
@@ -9,8 +9,8 @@ const calmMs = 50;
 const turnMaxMs = 2_000;
 
 export class TurnOrder {
-  readonly #send: (process: number, order: Order) => void;
-  readonly #sendAll: (order: Order) => void;
+  readonly #send: (process: number, order: ProcessOrder) => void;
+  readonly #sendAll: (order: ProcessOrder) => void;
   /** The processes that wait, in the order of their turns. */
   readonly #waiting = new Set<number>();
   #holder: number | undefined;
@@ -19,7 +19,7 @@ export class TurnOrder {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param send sends to one process; `sendAll` to each. */
-  constructor(send: (process: number, order: Order) => void, sendAll: (order: Order) => void) {
+  constructor(send: (process: number, order: ProcessOrder) => void, sendAll: (order: ProcessOrder) => void) {
     this.#send = send;
     this.#sendAll = sendAll;
   }

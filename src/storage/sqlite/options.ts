@@ -5,7 +5,7 @@ import type { Random } from '../../platform/random.ts';
 import type { Checkpointer } from './checkpoints.ts';
 import type { Sync } from './durability.ts';
 import type { StorageObserver } from '../storage.ts';
-import type { Turns } from './write-lock.ts';
+import type { WriteTurns } from './write-lock.ts';
 
 export type SqliteOptions = {
   readonly file: string;
@@ -23,7 +23,7 @@ export type SqliteOptions = {
   /** The longest wait of a write for another process that writes to the file. */
   readonly lockWaitMaxMs: number;
   /** The order in which the processes of a service write; null or absent: this process is the only one. */
-  readonly turns?: Turns | null;
+  readonly turns?: WriteTurns | null;
   /** Makes the log durable; default: a sync. Tests use one that waits or fails. */
   readonly sync?: Sync;
   /** Moves pages from the log into the file; default: a thread. */

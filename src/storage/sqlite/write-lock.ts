@@ -3,14 +3,14 @@
  *
  * While no process waits long for another's transaction, each tries SQLite's lock at once. A process that finds it taken
  * several times asks for turns. From then on the processes of a service write one after another, so none of them polls and
- * each is served, until none has waited for a while. Turns only order the processes: SQLite's lock protects the file.
+ * each is served, until none has waited for a while. WriteTurns only order the processes: SQLite's lock protects the file.
  */
 
 import { performance } from 'node:perf_hooks';
 import { isBusy, type Connection } from './connection.ts';
 
 /** The order of the processes of a service, which another process keeps. */
-export type Turns = {
+export type WriteTurns = {
   /** Whether the processes write in turns now. */
   readonly areOrdered: () => boolean;
   /** Asks for a turn. */
@@ -32,7 +32,7 @@ const turnMaxMs = 100;
 
 export class WriteLock {
   readonly #writer: Pick<Connection, 'beginImmediate'>;
-  readonly #turns: Turns | null;
+  readonly #turns: WriteTurns | null;
   readonly #waitMaxMs: number;
   readonly #retry: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ export class WriteLock {
       turns,
       waitMaxMs,
       retry,
-    }: { readonly turns: Turns | null; readonly waitMaxMs: number; readonly retry: () => void },
+    }: { readonly turns: WriteTurns | null; readonly waitMaxMs: number; readonly retry: () => void },
   ) {
     this.#writer = writer;
     this.#turns = turns;
