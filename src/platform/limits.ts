@@ -99,7 +99,7 @@ export const limits = Object.freeze({
   /** The period of searches for days to close, and the entries that one transaction sums. */
   closingPeriodMs: 60_000,
   closingRowsMax: 100,
-  /** The period in which one page of cards is verified in the background. */
+  /** The period in which one page of cards is verified in the background; five times as long while nothing is committed. */
   verifyingPeriodMs: 5_000,
   /** The period of appends to the logs, and the pause after a failure. */
   logPeriodMs: 1_000,

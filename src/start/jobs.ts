@@ -105,7 +105,7 @@ export function startBackground(options: Options): Background {
     ...last.map(({ write, periodMs }) => repeat(write, periodMs)),
     ...due.tasks().map(({ task, periodMs }) => repeat(whileTrusted(guard, task), periodMs)),
     repeatAfterCommits(append, limits.logPeriodMs),
-    repeat(verifying(options, tools), limits.verifyingPeriodMs),
+    repeatAfterCommits(verifying(options, tools), limits.verifyingPeriodMs),
     repeatAfterCommits(createErasures(tools), limits.erasurePeriodMs),
     repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
     ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),

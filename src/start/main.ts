@@ -101,6 +101,7 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
         email,
         hasSetup: setupToken !== null,
         hasOwnServers,
+        process: channel?.number,
         logger,
       });
     if (channel) await reportServing(base, channel);

@@ -129,6 +129,7 @@ export function logStart(
     email: { transportKind, kept },
     hasSetup,
     hasOwnServers,
+    process,
     logger,
   }: {
     readonly url: string;
@@ -139,6 +140,8 @@ export function logStart(
     /** Whether the service waits for its first owner. */
     readonly hasSetup: boolean;
     readonly hasOwnServers: boolean;
+    /** The number of this process; undefined: it is the only one. */
+    readonly process: number | undefined;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -149,9 +152,12 @@ export function logStart(
       database: shownLocation(config.database),
       ...(ports && { https_port: ports.https, http_port: ports.http }),
       ...(kept && { emails: `${url}${config.basePath}/dev/mails` }),
+      process,
     },
     'largesse serves',
   );
+  // The first process logs the rest for all.
+  if (process !== undefined && process > 1) return;
   // The link itself is not logged, because a log is stored for longer, and more people read it.
   if (hasSetup)
     logger.info('there is no owner yet: "largesse setup link" prints a link to set up the shop in a browser');

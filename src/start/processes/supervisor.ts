@@ -66,8 +66,7 @@ class Processes {
     this.#running.set(number, worker);
     this.#turns.joined(number);
     worker.on('message', (report: ProcessReport) => this.#receive(number, report));
-    worker.on('error', (error) => this.#logger.error({ err: error, process: number }, 'a process failed'));
-    worker.once('exit', (code: number | null, signal: string | null) => {
+    const ended = (code: number | null, signal: string | null): void => {
       this.#running.delete(number);
       this.#turns.left(number);
       if (this.#isStopping) return;
@@ -80,6 +79,12 @@ class Processes {
         'a process ended, and is started again',
       );
       this.#startLater(number, waitMs);
+    };
+    worker.once('exit', ended);
+    worker.on('error', (error) => {
+      this.#logger.error({ err: error, process: number }, 'a process failed');
+      // The system has not started it.
+      if (worker.process.pid === undefined) ended(null, null);
     });
   }
 
