@@ -71,8 +71,6 @@ class ProcessRegistry extends Registry {
 function shareMetrics(registry: Registry, labels: { readonly process: number }): void {
   registry.setDefaultLabels(labels);
   AggregatorRegistry.setRegistries([new ProcessRegistry(labels), registry]);
-  // The constructor listens for the requests of that process.
-  new AggregatorRegistry();
 }
 
 export function createMetrics({

@@ -1,6 +1,7 @@
 /** The channel of a process that serves to the one that supervises it. */
 
 import cluster from 'node:cluster';
+import { AggregatorRegistry } from 'prom-client';
 import { Fault } from '../../domain/fault.ts';
 import type { WriteTurns } from '../../storage/sqlite/write-lock.ts';
 import type { Environment } from '../settings-reader.ts';
@@ -46,6 +47,8 @@ class ProcessChannel implements Channel {
 
   constructor(number: number) {
     this.number = number;
+    // It responds to requests for metrics from now on, although there are none yet.
+    new AggregatorRegistry();
     process.on('message', (order: ProcessOrder) => this.#follow(order));
     this.turns = {
       areOrdered: () => this.#areOrdered,

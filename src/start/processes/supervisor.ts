@@ -5,7 +5,6 @@
  */
 
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { isSea } from 'node:sea';
 import type { FastifyBaseLogger } from 'fastify';
 import { numberVariable } from './channel.ts';
@@ -93,9 +92,10 @@ class Processes {
     for (const restart of this.#restarts) clearTimeout(restart);
     await Promise.all(
       [...this.#running.values()].map(async (worker) => {
-        const ended = once(worker, 'exit');
+        const ended = Promise.withResolvers<unknown>();
+        worker.once('exit', ended.resolve);
         worker.process.kill('SIGTERM');
-        await ended;
+        await ended.promise;
       }),
     );
   }
