@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Environment } from '../start/settings-reader.ts';
 import { readConfig, readInheritedSockets, withServeOptions, type ServeOptions } from '../start/config.ts';
+import type { Service } from '../start/main.ts';
 import type { Channel } from '../start/processes/channel.ts';
 import { settingsHelp } from './settings.ts';
 
@@ -44,12 +45,9 @@ export async function serve(environment: Environment): Promise<void> {
 async function serveUntil(stopped: Promise<'stop'>, environment: Environment): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   const channel = await channelOf(environment);
-  // Other commands do not load the HTTP server, whose libraries are most of the program.
-  const { processOptions, start } = await import('../start/main.ts');
   let reason: EndReason;
   do {
-    const config = readConfig(environment);
-    const service = await start(config, await processOptions(config, channel));
+    const service = await startWith(channel, environment);
     reason = await Promise.race([
       stopped,
       service.failed.then(() => 'failed' as const),
@@ -62,6 +60,18 @@ async function serveUntil(stopped: Promise<'stop'>, environment: Environment): P
   } while (reason === 'restored' && !channel && !readInheritedSockets());
   // Exits explicitly, because an open socket of a client would keep the process alive.
   process.exit(reason === 'failed' ? 1 : 0);
+}
+
+async function startWith(channel: Channel | null, environment: Environment): Promise<Service> {
+  // Other commands do not load the HTTP server, whose libraries are most of the program.
+  const { processOptions, start } = await import('../start/main.ts');
+  const config = readConfig(environment);
+  try {
+    return await start(config, await processOptions(config, channel));
+  } catch (error) {
+    channel?.unref();
+    throw error;
+  }
 }
 
 /** Null: the process is not supervised. */

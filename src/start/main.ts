@@ -119,19 +119,16 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
   }
 }
 
+/** The period of searches for a store, which a command can create as well. */
+const alonePeriodMs = 500;
+
 /** Reports that this process serves. Until there is a store, a backup can be restored, which only one process knows of. */
-async function reportServing(
-  { config, database: { storage }, commits }: Base,
-  channel: Channel,
-): Promise<void> {
-  const isAlone = async (): Promise<boolean> =>
-    config.database.kind === 'file' && !(await storage.read(hasRealStores));
+async function reportServing({ config, database: { storage } }: Base, channel: Channel): Promise<void> {
   const report = async (): Promise<void> => {
-    const stays = await isAlone();
-    channel.serving(stays);
-    if (!stays) unsubscribe();
+    const isAlone = config.database.kind === 'file' && !(await storage.read(hasRealStores));
+    channel.serving(isAlone);
+    if (isAlone) setTimeout(() => void report().catch(() => undefined), alonePeriodMs).unref();
   };
-  const unsubscribe = commits.add(() => void report().catch(() => undefined));
   await report();
 }
 

@@ -24,13 +24,15 @@ export type TestRequest = {
   /** Sent unchanged. */
   readonly body?: string | Uint8Array;
   readonly token?: string;
+  /** The connections that it uses; the default is those of all tests of this process. */
+  readonly agent?: Agent;
 };
 
-const agent = new Agent({ keepAlive: true });
+const sharedAgent = new Agent({ keepAlive: true });
 
 export async function send(
   url: string,
-  { method = 'GET', json, body, token, headers: given }: TestRequest = {},
+  { method = 'GET', json, body, token, headers: given, agent = sharedAgent }: TestRequest = {},
 ): Promise<TestResponse> {
   const headers = new Headers(given);
   const payload = json === undefined ? body : JSON.stringify(json);

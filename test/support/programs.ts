@@ -21,6 +21,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 export type Program = AsyncDisposable & {
+  readonly pid: number;
   /** Everything that it has written. */
   readonly output: () => string;
   readonly errors: () => string;
@@ -65,6 +66,8 @@ export function startProgram(
   void end.then(() => (hasEnded = true));
 
   return {
+    // 0: it did not start, and `ended` throws the error.
+    pid: child.pid ?? 0,
     output: () => texts.output,
     errors: () => texts.errors,
     async ended(timeoutMs = 60_000) {

@@ -10,7 +10,7 @@ import type { EndReason, ProcessOrder, ProcessReport } from './messages.ts';
 export type Channel = {
   /** The number of this process, from 1; it has it again after another start. */
   readonly number: number;
-  /** WriteTurns to write to the file. */
+  /** Turns to write to the file. */
   readonly turns: WriteTurns;
   /** Reports that this process serves, and whether it stays alone until the next such report. */
   readonly serving: (isAlone: boolean) => void;
@@ -21,6 +21,8 @@ export type Channel = {
   readonly onCommitted: (listener: () => void) => void;
   /** The metrics of all processes in the text format of Prometheus. @throws Fault `unavailable`: one does not report its own. */
   readonly metrics: () => Promise<string>;
+  /** Lets this process end although the channel is open: it did not start. */
+  readonly unref: () => void;
 };
 
 /** The variable with the number of a process. */
@@ -86,6 +88,10 @@ class ProcessChannel implements Channel {
     this.#waiting.set(this.#lastId, waiting);
     this.#report({ type: 'metrics-wanted', id: this.#lastId });
     return waiting.promise;
+  }
+
+  unref(): void {
+    process.channel?.unref();
   }
 
   #report(report: ProcessReport): void {

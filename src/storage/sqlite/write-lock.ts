@@ -3,7 +3,7 @@
  *
  * While no process waits long for another's transaction, each tries SQLite's lock at once. A process that finds it taken
  * several times asks for turns. From then on the processes of a service write one after another, so none of them polls and
- * each is served, until none has waited for a while. WriteTurns only order the processes: SQLite's lock protects the file.
+ * each is served, until none has waited for a while. Turns only order the processes: SQLite's lock protects the file.
  */
 
 import { performance } from 'node:perf_hooks';
