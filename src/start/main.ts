@@ -127,8 +127,9 @@ async function reportServing({ config, database: { storage } }: Base, channel: C
   const report = async (): Promise<void> => {
     const isAlone = config.database.kind === 'file' && !(await storage.read(hasRealStores));
     channel.serving(isAlone);
-    if (isAlone) setTimeout(() => void report().catch(() => undefined), alonePeriodMs).unref();
+    if (!isAlone) clearInterval(again);
   };
+  const again = setInterval(() => void report().catch(() => undefined), alonePeriodMs).unref();
   await report();
 }
 

@@ -216,7 +216,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
   return new Map(
     lines.map((line) => {
       const sample =
-        /^(\w+(?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[+-]Inf|NaN)$/;
+        /^(\w+(?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[+-]Inf|Na[nN])$/;
       const [, name = '', value = ''] = sample.exec(line) ?? assert.fail(line);
       return [name, Number(value)];
     }),
