@@ -22,7 +22,7 @@ export async function childrenOf(pid: number): Promise<readonly number[]> {
   return children.map((child) => child.pid).toSorted((one, other) => one - other);
 }
 
-/** Those of the processes that run. */
+/** Omits the processes that have ended. */
 export async function runningOf(pids: readonly number[]): Promise<readonly number[]> {
   const running = new Set((await listProcesses()).map(({ pid }) => pid));
   return pids.filter((pid) => running.has(pid));

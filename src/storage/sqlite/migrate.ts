@@ -30,6 +30,7 @@ export function migrateDatabase(
   clock: Clock,
 ): readonly AppliedMigration[] {
   const { database } = connection;
+  const timeout = database.prepare('pragma busy_timeout').get()?.['timeout'];
   // A table is rebuilt by dropping it, which references to it would forbid. They are checked before the commit.
   database.exec('pragma busy_timeout = 30000; pragma foreign_keys = off');
   connection.beginImmediate();
@@ -48,7 +49,7 @@ export function migrateDatabase(
     connection.abandon();
     throw error;
   } finally {
-    database.exec('pragma busy_timeout = 5; pragma foreign_keys = on');
+    database.exec(`pragma busy_timeout = ${String(timeout)}; pragma foreign_keys = on`);
   }
 }
 
