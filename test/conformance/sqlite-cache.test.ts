@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { beat, lastBeat } from '../../src/storage/heartbeat.ts';
+import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';
+
+/** Renames the row, as a process of the service commits it. */
+const renaming = `begin immediate; update stores set domain = 'renamed'; pragma user_version = 1000; commit`;
 
 /** An engine with a row, and a cache of the rows' names that counts how often it runs a script. */
 async function openWithCache(entriesMax = 4, settings: SqliteSettings = {}) {
@@ -83,14 +87,39 @@ test('a write to another table does not invalidate the cache', async () => {
   assert.equal(await opened.runsOf('a'), 0);
 });
 
-test('any write of another process invalidates the cache, once', async () => {
+test('a write of another process to one of the counted tables invalidates the cache, once', async () => {
   await using opened = await openWithCache();
   await using foreign = opened.database.open();
   await opened.look('a');
   await foreign.write(() => beat(1));
-  assert.equal(await opened.runsOf('a', 'a', 'a'), 1);
+  assert.equal(await opened.runsOf('a'), 0);
+  await turn();
+  assert.deepEqual(opened.find('a'), ['one'], 'it is found without a read');
   await foreign.write(() => insertRow(2, 'two'));
+  assert.equal(await opened.runsOf('a', 'a', 'a'), 1);
   assert.deepEqual(await opened.look('a'), ['one', 'two']);
+});
+
+test('any write of another process invalidates a cache of other tables', async () => {
+  await using opened = await openWithCache();
+  await using foreign = opened.database.open();
+  const heartbeats = opened.storage.cache<number>({ entriesMax: 1 });
+  assert.equal(await heartbeats.read('all', lastBeat), 0);
+  await foreign.write(() => beat(1));
+  await turn();
+  assert.equal(heartbeats.find('all'), undefined);
+  assert.equal(await heartbeats.read('all', lastBeat), 1);
+});
+
+test('writes of a program that does not count them are found after a second', async () => {
+  await using opened = await openWithCache();
+  const plain = opened.database.connect();
+  await opened.look('a');
+  plain.exec("update stores set domain = 'renamed'");
+  await until(async () => (await opened.look('a'))?.[0] === 'renamed');
+  plain.exec("update stores set domain = 'renamed again'");
+  await until(() => opened.find('a') === undefined);
+  assert.deepEqual(await opened.look('a'), ['renamed again']);
 });
 
 test('a read in the turn of a write by another process finds the write', async () => {
@@ -98,7 +127,7 @@ test('a read in the turn of a write by another process finds the write', async (
   const plain = opened.database.connect();
   await opened.look('a');
   const before = opened.look('a');
-  plain.exec("update stores set domain = 'renamed'");
+  plain.exec(renaming);
   const after = opened.look('a');
   assert.deepEqual(await Promise.all([before, after]), [['renamed'], ['renamed']]);
 });
@@ -171,7 +200,7 @@ test('a cached result is not found from the turn on after another process has co
   await opened.look('a');
   await turn();
   assert.deepEqual(opened.find('a'), ['one']);
-  plain.exec("update stores set domain = 'renamed'");
+  plain.exec(renaming);
   assert.deepEqual(opened.find('a'), ['one'], 'requests of one turn arrived before it began');
   await turn();
   assert.equal(opened.find('a'), undefined);
@@ -185,7 +214,7 @@ test('a cached result is not found in a turn in which another process has commit
   const plain = opened.database.connect();
   await opened.look('a');
   await turn();
-  plain.exec("update stores set domain = 'renamed'");
+  plain.exec(renaming);
   assert.equal(opened.find('a'), undefined);
 });
 

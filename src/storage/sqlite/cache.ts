@@ -24,6 +24,8 @@ export type Caches = {
   /** Invalidates all results that were read from any of these tables. */
   invalidate(written: Tables): void;
   invalidateAll(): void;
+  /** Invalidates the results of each cache that has read another table than these. */
+  invalidateOthers(unchanged: Tables): void;
 };
 
 export function openCaches(): Caches {
@@ -50,6 +52,9 @@ export function openCaches(): Caches {
     },
     invalidateAll() {
       for (const { entries } of opened) entries.clear();
+    },
+    invalidateOthers(unchanged) {
+      for (const { entries, tablesRead } of opened) if (!tablesRead.isSubsetOf(unchanged)) entries.clear();
     },
   };
 }

@@ -128,6 +128,8 @@ export type Connection = {
   readonly undoToSavepoint: () => void;
   /** `data_version`, which changes if another connection has committed. */
   readonly foreignVersion: () => unknown;
+  /** `user_version`, which changes if a connection has committed to one of `countedTables`. */
+  readonly countedVersion: () => unknown;
   /** Rolls back the open transaction, if any. */
   readonly abandon: () => void;
   /** Whether the last script has changed any rows. */
@@ -138,6 +140,22 @@ export type Connection = {
   readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly tablesRead: Tables };
   readonly close: () => void;
 };
+
+/**
+ * Tables that are read with most requests and rarely written, so other processes keep what they have cached of them until a
+ * commit to one of them.
+ */
+export const countedTables: Tables = new Set([
+  'access_tokens',
+  'email_servers',
+  'schema_migrations',
+  'stores',
+  'wallets',
+  'webhooks',
+]);
+
+/** `user_version` is a signed integer of 32 bits. */
+const countMax = 2 ** 31 - 1;
 
 /** Tables that a statement reads and writes according to SQLite, including those of triggers. */
 type Touched = { readonly reads: Set<string>; readonly writes: Set<string> };
@@ -256,6 +274,10 @@ export function connect(
   // Each request reads it, and an array is faster to create than the driver's dictionary.
   foreignVersion.setReturnArrays(true);
 
+  const userVersion = database.prepare('pragma user_version');
+  userVersion.setReturnArrays(true);
+  const countedVersion = (): unknown => userVersion.get()?.[0];
+
   const command = (text: string): (() => void) => {
     const statement = database.prepare(text);
     return () => void statement.run();
@@ -268,8 +290,11 @@ export function connect(
     foreignVersion: () => foreignVersion.get()?.[0],
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
+    countedVersion,
     commit() {
       try {
+        if (!countedTables.isDisjointFrom(writtenTo))
+          database.exec(`pragma user_version = ${(Number(countedVersion()) + 1) % countMax}`);
         commit();
       } finally {
         written?.(writtenTo);

@@ -79,8 +79,9 @@ function readCache<T>(
   const found = caches.open<T>(limits);
   return {
     find(key) {
+      if (groups.hasEnded || !groups.foreign.refreshed()) return undefined;
       const entry = found.find(key);
-      return entry?.isDurable && !groups.hasEnded && groups.foreign.noneInTurn() ? entry.result : undefined;
+      return entry?.isDurable ? entry.result : undefined;
     },
     findOwn: (key) => found.find(key)?.result,
     async read(key, script) {
