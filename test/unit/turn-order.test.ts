@@ -24,7 +24,7 @@ function openOrder(t: TestContext, onSent: (sent: Sent) => void = () => undefine
   return {
     turns,
     /** The messages since the last call: `2` is a turn of process 2, `ordered` and `free` are for all. */
-    sent(): readonly string[] {
+    sent: (): readonly string[] => {
       const texts = sent.map(({ to, order }) => {
         if (order.type === 'turn-begun') return String(to);
         assert.equal(order.type, 'turns');
