@@ -65,6 +65,9 @@ async function createDatabase({
     async meddle(statement) {
       using database = new DatabaseSync(file, { timeout });
       database.exec(statement);
+      // Processes of the service count their commits, so that others empty their caches at once.
+      const counted = database.prepare('pragma user_version').get()?.['user_version'];
+      database.exec(`pragma user_version = ${Number(counted) + 1}`);
     },
     async lock() {
       const database = new DatabaseSync(file, { timeout });
