@@ -1,4 +1,4 @@
-/** The next process clears the bytes of an erasure whose own process was killed before it did so. */
+/** The bytes of an erased customer are cleared: by the next process after a kill, and while other processes write. */
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,8 +10,14 @@ import { openDatabase } from '../../src/start/database.ts';
 import { issue } from '../../src/service/cards/issue.ts';
 import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
 import { createStore } from '../../src/service/stores/store.ts';
+import { until } from '../support/delivering.ts';
 import { email as addressOf, issueCommand, newStore } from '../support/fixtures.ts';
-import { databaseToServe, serve } from '../support/served.ts';
+import { send } from '../support/http-client.ts';
+import { assertVerified } from '../support/kills.ts';
+import { openLoadClients, untilMoreAcknowledged } from '../support/load-client.ts';
+import { childrenOf } from '../support/running-processes.ts';
+import { seeded } from '../support/seeded.ts';
+import { databaseToServe, openShop, serve } from '../support/served.ts';
 
 const email = 'ada.lovelace@example.com';
 
@@ -65,4 +71,52 @@ test('a service clears what is left of an erasure that ended just before its pro
     await wait(100);
   }
   assert.ok(service.url);
+});
+
+test('an erasure is completed and its bytes are cleared while several processes write constantly', async (t) => {
+  const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  await using database = await databaseToServe();
+  const environment = { ...database.environment, PROCESSES: '3' };
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await serve(environment);
+  await until(async () => (await childrenOf(service.pid)).length === 3);
+  let customer = 0;
+  for (let place = 0; place < 200; place += 1) {
+    const json = { initial_value: '5.00', email, note: `for ${email}`, notify: false };
+    const {
+      status,
+      json: found,
+      text,
+    } = await send(`${service.url}/gift_card`, { method: 'POST', token, json });
+    assert.equal(status, 201, text);
+    customer = (found as { readonly gift_card: { readonly customer_id: number } }).gift_card.customer_id;
+  }
+  assert.ok((await database.bytes()).includes(email));
+  const clients = openLoadClients(32, token, seeded(seed));
+  let isOver = false;
+  const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
+  await untilMoreAcknowledged(clients, 500);
+  const path = `${service.url}/customers/${customer}`;
+  const started = await send(`${path}/erase`, { method: 'POST', token, json: { erase_notes: true } });
+  assert.equal(started.status, 202, started.text);
+  const isCleared = async (): Promise<boolean> => {
+    const { json } = await send(`${path}/erasure`, { token });
+    const { erasure } = json as { readonly erasure: { readonly status: string } };
+    return erasure.status === 'complete' && !(await database.bytes()).includes(email);
+  };
+  await until(isCleared, 60_000);
+  await untilMoreAcknowledged(clients, 500);
+  isOver = true;
+  const outcomes = await working;
+  assert.deepEqual(
+    outcomes.filter((outcome) => outcome !== undefined),
+    [],
+    'no request was rejected',
+  );
+  for (const client of clients) client.close();
+  service.kill('SIGTERM');
+  assert.deepEqual(await service.ended(), { code: 0, signal: null });
+  assert.equal((await database.bytes()).includes(email), false);
+  await assertVerified(environment);
 });

@@ -9,6 +9,7 @@ import { consoleDomain, staffPassword, submitForm } from '../support/console.ts'
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { examined, freshMachine, isServing, sendSlice, upload } from '../support/fresh-machine.ts';
+import { childrenOf, runningOf } from '../support/running-processes.ts';
 import { sealedBackup, sealedShop } from '../support/sealed-shop.ts';
 import { startService } from '../support/service.ts';
 import { command, serve } from '../support/served.ts';
@@ -144,6 +145,38 @@ test('an interrupted upload is removed at the next start', async () => {
   await using again = await serve(other.database.environment);
   assert.ok(!readdirSync(dirname(file)).some((name) => name.endsWith('.receiving')));
   again.kill('SIGTERM');
+});
+
+test('one process restores a backup, and then several serve the shop', async () => {
+  await using several = await freshMachine({ PROCESSES: '2' });
+  const { browser, setup, served, url, database } = several;
+  const first = await childrenOf(served.pid);
+  assert.equal(first.length, 1);
+  await upload(several, backup);
+  assert.match(await examined(several, key), /Flowers 3 cards/);
+  const installed = await browser.post(`${setup}/restore/install`, { shop: 'Flowers' });
+  assert.match(textOfPage(installed), /The service starts again/);
+  await until(async () => (await runningOf(first)).length === 0);
+  await until(async () => (await childrenOf(served.pid)).length === 2);
+  await until(() => isServing(url));
+  await until(() => served.output().match(/"message":"largesse serves"/g)?.length === 3);
+  const signIn = { email: `owner@${consoleDomain}`, password: staffPassword };
+  assert.equal((await browser.post('/sign-in', signIn)).status, 303);
+  // An owner confirms it in one process, and the others know it.
+  const pages = async (): Promise<readonly boolean[]> =>
+    Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const page = await browser.request('/today', { headers: { connection: 'close' } });
+        assert.equal(page.status, 200);
+        return textOfPage(page).includes('Cards sold since then are missing');
+      }),
+    );
+  assert.deepEqual(new Set(await pages()), new Set([true]));
+  const done = await submitForm(browser, '/restored', { fields: { off: 'yes', held: 'drop' } });
+  assert.equal(done.status, 303, done.text);
+  await until(async () => (await pages()).every((isIncomplete) => !isIncomplete));
+  const verified = await command(database.environment, 'verify');
+  assert.equal(verified.code, 0, verified.errors);
 });
 
 async function sandboxBackup() {

@@ -6,7 +6,7 @@ import { sliceBytes } from '../../src/domain/stores/restore.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { textOfPage } from './counter-staff.ts';
 import { until } from './delivering.ts';
-import type { EngineDatabase } from './engine-database.ts';
+import type { EngineDatabase, Environment } from './engine-database.ts';
 import { send } from './http-client.ts';
 import { freePort } from './postgres-port.ts';
 import { command, databaseToServe, serve, type Served } from './served.ts';
@@ -20,12 +20,12 @@ export type Machine = AsyncDisposable & {
   readonly setup: string;
 };
 
-/** A machine on which nothing was set up. */
-export async function freshMachine(): Promise<Machine> {
+/** A machine on which nothing was set up. @param environment other settings of its service. */
+export async function freshMachine(environment: Environment = {}): Promise<Machine> {
   const database = await databaseToServe({ empty: true });
   const port = String(await freePort());
   // Browsers of a shop have an address.
-  const own = { ...database.environment, PORT: port, PUBLIC_URL: `http://localhost:${port}` };
+  const own = { ...database.environment, PORT: port, PUBLIC_URL: `http://localhost:${port}`, ...environment };
   const served = await serve(own);
   const { output, errors, code } = await command(own, 'setup', 'link', '--json');
   assert.equal(code, 0, errors);

@@ -18,7 +18,7 @@ export async function assertVerified(environment: Environment): Promise<void> {
 }
 
 /** Sends the open requests of a crash again: executed ones are replayed, and the others are executed now. */
-async function decideAll(
+export async function decideAll(
   url: string,
   database: EngineDatabase,
   clients: readonly LoadClient[],
@@ -37,7 +37,11 @@ async function decideAll(
 }
 
 /** Asserts that the service returns the last known card of each client. */
-async function assertLastCards(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
+export async function assertLastCards(
+  url: string,
+  token: string,
+  clients: readonly LoadClient[],
+): Promise<void> {
   const lasts = clients.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
   for (const { id, balance, note, isDisabled } of lasts) {
     const response = await fetch(`${url}/gift_card/${id}`, { headers: { authorization: `Bearer ${token}` } });
@@ -52,7 +56,7 @@ async function assertLastCards(url: string, token: string, clients: readonly Loa
 }
 
 /** Asserts that the last acknowledged request of each client before the kill gets the same response again. */
-async function assertReplayed(url: string, clients: readonly LoadClient[]): Promise<void> {
+export async function assertReplayed(url: string, clients: readonly LoadClient[]): Promise<void> {
   await Promise.all(clients.map((client) => client.repeat(url)));
 }
 
