@@ -91,9 +91,13 @@ test('processes that are killed while others serve lose no acknowledged request'
       await untilMoreAcknowledged(clients, 100);
       await wait(random.between(0, 300));
     })();
-    await Promise.race([killing, working]);
-    const processes = await childrenOf(pid);
-    isOver = true;
+    let processes: readonly number[];
+    try {
+      await Promise.race([killing, working]);
+      processes = await childrenOf(pid);
+    } finally {
+      isOver = true;
+    }
     // The others end by themselves when the process that supervises them does.
     service.kill(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
     await working;
