@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { clearDeleted } from '../../src/storage/sqlite/clear-deleted.ts';
+import { connect } from '../../src/storage/sqlite/connection.ts';
 import { vacuum } from '../../src/storage/sqlite/vacuum.ts';
 import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
@@ -106,5 +108,41 @@ test('a change after the clearing does not bring deleted rows back', async () =>
   assert.equal(readFileSync(database.file).includes('secret-'), false);
   for (const id of ids) await storage.write(() => execute(rename(id, 'other')));
   await storage[Symbol.asyncDispose]();
+  assert.equal(readFileSync(database.file).includes('secret-'), false);
+});
+
+test('a process that had read a page before it was cleared does not bring deleted rows back', async () => {
+  await using database = createSqliteDatabase();
+  const writer = connect(database.file, { readOnly: false });
+  const other = connect(database.file, { readOnly: false });
+  writer.database.exec('create table words (id integer primary key, word text)');
+  const insert = writer.database.prepare('insert into words values (?, ?)');
+  writer.database.exec('begin');
+  // In random order, so that SQLite moves cells between pages.
+  for (let place = 0; place < 1_500; place += 1)
+    insert.run(1 + ((place * 7_919) % 1_500), `secret-${'x'.repeat(place % 90)}`);
+  writer.database.exec("update words set word = 'none'; commit; pragma wal_checkpoint(truncate)");
+  assert.ok(readFileSync(database.file).includes('secret-'));
+  let reads = 0;
+  const clearing = {
+    ...writer,
+    beginImmediate() {
+      if (reads === 0) {
+        // A transaction that changes nothing reads every page as one that it could change.
+        other.database.exec(
+          'begin immediate; insert into words select id, word from words where true on conflict do nothing; commit',
+        );
+        reads += 1;
+      }
+      writer.beginImmediate();
+    },
+  };
+  const writes = { hasEnded: false, pause: async () => {}, resume() {} };
+  assert.equal(await clearDeleted(database.file, clearing, writes), true);
+  assert.equal(reads, 1);
+  assert.equal(readFileSync(database.file).includes('secret-'), false);
+  other.database.exec("update words set word = 'other'; pragma wal_checkpoint(truncate)");
+  writer.close();
+  other.close();
   assert.equal(readFileSync(database.file).includes('secret-'), false);
 });

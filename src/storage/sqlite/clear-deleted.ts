@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { startCheckpointThread } from './checkpoint-thread.ts';
 import { isBusy, type Connection } from './connection.ts';
 import { clearGaps, type ClearedPages } from './gaps.ts';
+import { writeNothing } from './open-file.ts';
 
 /** Writes wait for a checkpoint and so many calls of `clearGaps`: about 30 ms. */
 const chunksInPause = 16;
@@ -36,6 +37,7 @@ export async function clearDeleted(file: string, writer: Connection, writes: Wri
         ({ descriptor, next: page } = cleared);
         await nextTurn();
       }
+      if (!renewCaches(file, writer)) return false;
       writes.resume();
       await wait(1);
     }
@@ -56,8 +58,7 @@ export async function clearDeleted(file: string, writer: Connection, writes: Wri
 function clearPages(file: string, writer: Connection, page: number): ClearedPages | undefined {
   writer.beginImmediate();
   try {
-    const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
-    if ((status?.size ?? 0) > 0) return undefined;
+    if (!isLogEmpty(file)) return undefined;
     const cleared = clearGaps(file, page);
     // A page in the cache still has what was cleared, and would be written with it after its next change.
     writer.database.exec('pragma shrink_memory');
@@ -65,4 +66,25 @@ function clearPages(file: string, writer: Connection, page: number): ClearedPage
   } finally {
     writer.abandon();
   }
+}
+
+/**
+ * Commits, so that every other connection reads its pages again. A connection that has read a page before it was cleared, in a
+ * transaction that changed nothing, would write it with what was cleared. @returns false if the log is not empty.
+ */
+function renewCaches(file: string, writer: Connection): boolean {
+  writer.beginImmediate();
+  try {
+    if (!isLogEmpty(file)) return false;
+    writeNothing(writer.database);
+    writer.commit();
+    return true;
+  } finally {
+    writer.abandon();
+  }
+}
+
+function isLogEmpty(file: string): boolean {
+  const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  return (status?.size ?? 0) === 0;
 }
