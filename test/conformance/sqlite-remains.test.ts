@@ -146,3 +146,25 @@ test('a process that had read a page before it was cleared does not bring delete
   other.close();
   assert.equal(readFileSync(database.file).includes('secret-'), false);
 });
+
+test('pages are cleared in a turn, in which the other processes of the service do not write', async () => {
+  await using database = createSqliteDatabase();
+  const seen: string[] = [];
+  let begun = (): void => undefined;
+  const storage = database.open({
+    turns: {
+      areOrdered: () => false,
+      want() {
+        seen.push('wanted');
+        setImmediate(begun);
+      },
+      end: () => void seen.push('ended'),
+      onTurn: (listener) => void (begun = listener),
+    },
+  });
+  await storage.migrate(sqliteFactory.migrations);
+  assert.deepEqual(seen, []);
+  assert.equal(await storage.clearDeleted(), true);
+  await until(() => seen.length > 1);
+  assert.deepEqual(seen, ['wanted', 'ended']);
+});

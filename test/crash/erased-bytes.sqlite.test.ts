@@ -79,6 +79,11 @@ test('an erasure is completed and its bytes are cleared while several processes 
   await using database = await databaseToServe();
   const environment = { ...database.environment, PROCESSES: '3' };
   const token = await openShop(environment, 'flowers.example');
+  // Enough pages that they are cleared in several steps, between which the processes write.
+  await database.meddle(`
+    create table filler (id integer primary key, words text);
+    with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 300000)
+    insert into filler select number, hex(zeroblob(100)) from numbers`);
   await using service = await serve(environment);
   await until(async () => (await childrenOf(service.pid)).length === 3);
   let customer = 0;
