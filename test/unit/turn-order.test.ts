@@ -6,7 +6,7 @@ import type { ProcessOrder } from '../../src/start/processes/messages.ts';
 import { TurnOrder } from '../../src/start/processes/turns.ts';
 import { seeded } from '../support/seeded.ts';
 
-/** No process has waited for so long (ms) when the order ends, and a turn ends after so long. */
+/** No process has waited for another for so long (ms) when the order ends, and a turn ends after so long. */
 const calmMs = 50;
 const turnMaxMs = 2_000;
 
@@ -73,22 +73,34 @@ test('the end of a turn that a process does not have is ignored', (t) => {
   assert.deepEqual(sent(), ['2']);
 });
 
-test('the order ends when no process has waited for a while, and begins again', (t) => {
+test('the order ends when no process has waited for another for a while, and begins again', (t) => {
   const { turns, sent, pass } = openOrder(t);
   turns.want(1);
-  turns.end(1);
   pass(calmMs - 1);
-  assert.deepEqual(sent(), ['ordered', '1']);
   turns.want(2);
+  turns.end(1);
   turns.end(2);
   pass(calmMs - 1);
-  assert.deepEqual(sent(), ['2']);
+  assert.deepEqual(sent(), ['ordered', '1', '2']);
   pass(1);
   assert.deepEqual(sent(), ['free']);
   pass(10 * turnMaxMs);
   assert.deepEqual(sent(), []);
   turns.want(2);
   assert.deepEqual(sent(), ['ordered', '2']);
+});
+
+test('the order ends although one process alone has turns all the time', (t) => {
+  const { turns, sent, pass } = openOrder(t);
+  turns.want(1);
+  for (let passed = 0; passed < calmMs; passed += 10) {
+    turns.end(1);
+    turns.want(1);
+    pass(10);
+  }
+  assert.deepEqual(sent(), ['ordered', ...Array.from({ length: 6 }, () => '1')]);
+  turns.end(1);
+  assert.deepEqual(sent(), ['free']);
 });
 
 test('the order continues while a process has a turn', (t) => {

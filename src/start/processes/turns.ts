@@ -2,7 +2,7 @@
 
 import type { ProcessOrder } from './messages.ts';
 
-/** Processes write in turns until none has waited for this time. */
+/** Processes write in turns until none has waited for another for this time. */
 const calmMs = 50;
 
 /** The longest turn: the process can be suspended. */
@@ -15,8 +15,11 @@ export class TurnOrder {
   readonly #waiting = new Set<number>();
   #holder: number | undefined;
   #isOrdered = false;
-  /** Ends a turn that takes too long, or the order when no process waits. */
-  #timer: NodeJS.Timeout | undefined;
+  /** Whether no process has waited for another for a while. */
+  #isCalm = true;
+  /** Ends a turn that takes too long. */
+  #late: NodeJS.Timeout | undefined;
+  #calming: NodeJS.Timeout | undefined;
 
   /** @param send sends to one process; `sendAll` to each. */
   constructor(send: (process: number, order: ProcessOrder) => void, sendAll: (order: ProcessOrder) => void) {
@@ -26,6 +29,8 @@ export class TurnOrder {
 
   want(process: number): void {
     this.#waiting.add(process);
+    // The first one has waited for the lock of the file.
+    if (!this.#isOrdered || (this.#holder !== undefined && this.#holder !== process)) this.#disturb();
     this.#setOrdered(true);
     if (this.#holder === undefined) this.#next();
   }
@@ -46,16 +51,26 @@ export class TurnOrder {
   }
 
   #next(): void {
-    clearTimeout(this.#timer);
+    clearTimeout(this.#late);
     const [next] = this.#waiting;
     this.#holder = next;
-    if (next === undefined) {
-      this.#timer = setTimeout(() => this.#setOrdered(false), calmMs);
-      return;
-    }
+    if (next === undefined) return this.#endOrder();
     this.#waiting.delete(next);
-    this.#timer = setTimeout(() => this.#next(), turnMaxMs);
+    this.#late = setTimeout(() => this.#next(), turnMaxMs);
     this.#send(next, { type: 'turn-begun' });
+  }
+
+  #disturb(): void {
+    this.#isCalm = false;
+    clearTimeout(this.#calming);
+    this.#calming = setTimeout(() => {
+      this.#isCalm = true;
+      this.#endOrder();
+    }, calmMs);
+  }
+
+  #endOrder(): void {
+    if (this.#isCalm && this.#holder === undefined) this.#setOrdered(false);
   }
 
   #setOrdered(areOrdered: boolean): void {
