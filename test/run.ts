@@ -109,7 +109,11 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
   { files: /^test\/http\/wallets/, program: 'openssl', package: 'openssl' },
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
-  { files: /^test\/(?:e2e|crash)\/processes/, program: 'ps', package: 'procps' },
+  {
+    files: /^test\/(?:(?:e2e|crash)\/processes|crash\/erased-bytes|e2e\/restore-page)\./,
+    program: 'ps',
+    package: 'procps',
+  },
   { files: /^test\/soak\/restore-drill/, program: 'curl', package: 'curl' },
   { files: /^test\/soak\/restore-drill/, program: 'jq', package: 'jq' },
   { files: /^test\/soak\/code-samples/, program: 'curl', package: 'curl' },
