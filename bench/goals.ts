@@ -55,7 +55,7 @@ function floorOfLoad(micros: number | undefined): string | undefined {
 }
 
 const floorOfIdle =
-  'Without cards, it is 0.15 %. With cards, a page of them is verified every 5 s, which adds 0.13 % when its code is compiled, and 0.2–0.5 % in the first half minute, in which this is measured.';
+  'Without cards, it is 0.15 %. With cards, a page of them is verified every 5 s after commits, and every 25 s without. A page takes 6.5 ms when its code is compiled, and several times as long before.';
 
 const floorOfStalls =
   'The goal is 5 ms and one sync. V8 collects the whole heap about once in 15 s: marking 57 MB takes 50 ms of the only core, so requests of that time wait for 75–95 ms, and the p99 of 10 s depends on how many collections they have. Without one it is 5–10 ms. Checkpoints delay requests for up to 14 ms, collections of the young generation for 6. [Decisions](decisions/performance.md#stalls-at-half-capacity) has the experiments.';
