@@ -7,6 +7,7 @@ import type { Environment } from '../start/settings-reader.ts';
 import { readConfig, readInheritedSockets, withServeOptions, type ServeOptions } from '../start/config.ts';
 import type { Service } from '../start/main.ts';
 import type { Channel } from '../start/processes/channel.ts';
+import type { EndReason } from '../start/processes/messages.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -28,7 +29,7 @@ export function addServeCommand(root: Command): void {
     .action((options: ServeOptions) => serve(withServeOptions(options)));
 }
 
-type EndReason = 'stop' | 'failed' | 'restored';
+type Reason = 'stop' | EndReason;
 
 /** Runs the service until SIGTERM or SIGINT, and ends the process. */
 export async function serve(environment: Environment): Promise<void> {
@@ -45,7 +46,7 @@ export async function serve(environment: Environment): Promise<void> {
 async function serveUntil(stopped: Promise<'stop'>, environment: Environment): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   const channel = await channelOf(environment);
-  let reason: EndReason;
+  let reason: Reason;
   do {
     const service = await startWith(channel, environment);
     reason = await Promise.race([
@@ -87,7 +88,7 @@ async function superviseUntil(stopped: Promise<'stop'>, environment: Environment
   const { supervise } = await import('../start/processes/supervisor.ts');
   const config = readConfig(environment);
   const log = await createLog(config, { isShared: true });
-  let reason: EndReason | number;
+  let reason: Reason | number;
   do {
     const supervised = supervise(config.processes, log.logger);
     reason = await Promise.race([stopped, supervised.ended]);

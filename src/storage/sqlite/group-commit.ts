@@ -190,7 +190,7 @@ export class GroupCommit {
 
   /** Another process can write, because this one has nothing to write now. */
   #endTurn(): void {
-    if (!this.#isPaused) this.#lock.release();
+    if (this.#lock.hasTurn && !this.#isPaused) this.#lock.release();
   }
 
   /** Whether the next group runs now, or after the current sync or checkpoint. */
