@@ -4,12 +4,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { actorOf } from '../../src/domain/staff/staff.ts';
+import { takenBackBy } from '../../src/domain/staff/till-day.ts';
 import { update } from '../../src/service/cards/card.ts';
 import { checkCard } from '../../src/service/proofs/card-check.ts';
 import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/cards/timeline.ts';
 import { addCheckpoint } from '../../src/service/proofs/checkpoint.ts';
 import { placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import { debit } from '../../src/service/money/spend.ts';
+import * as redemptions from '../../src/service/staff-actions/redemption.ts';
+import { cancelSale, sellCard } from '../../src/service/staff-actions/sale.ts';
 import { inviteStaff, recordAction } from '../../src/service/staff/staff.ts';
 import { findCardByCode } from '../../src/service/staff/lookup.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
@@ -158,6 +161,56 @@ export function testCardTimeline(factory: StorageFactory): void {
         expected.filter((line) => !line.endsWith('again')),
       );
     }
+  });
+
+  test('entries within milliseconds have their own actions, by the entry that an action names', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { member, by: acting } = await addCashier(opened);
+    const by = { store, member, tillId: acting.tillId };
+    // The action of an entry can be nearer to another entry.
+    const now = ctx.clock.now.bind(ctx.clock);
+    let calls = 0;
+    ctx.clock.now = () => {
+      calls += 1;
+      ctx.clock.advance(calls % 5);
+      return now();
+    };
+    const timelineOf = async (cardId: number) => {
+      const { items } = await storage.read(() =>
+        readTimeline(ctx, { storeId: store.id, cardId }, { cursor: null, limit: 20 }),
+      );
+      return items.map((item) => {
+        const { action, details } = item.staffAction ?? {};
+        const what = item.kind === 'transfer' ? item.transfer.kind : item.kind;
+        return `${what}: ${action} ${details ? (takenBackBy({ action: action ?? '', details }) ?? '') : ''}`.trim();
+      });
+    };
+    const sold = { value: money('50'), code: null, customer: null, recipient: null };
+    const { card, transferId } = await storage.write(() => sellCard(ctx, by, sold));
+    const redeemed = () =>
+      storage.write(() =>
+        redemptions.redeem(ctx, by, { cardId: card.id, amount: money('1'), reference: null, note: null }),
+      );
+    for (let count = 0; count < 5; count += 1) {
+      const { transfer } = await redeemed();
+      await storage.write(() => redemptions.undoRedemption(ctx, by, transfer.id));
+    }
+    await redeemed();
+    const undone = ['reversal: card-refunded undone', 'debit: card-redeemed'];
+    assert.deepEqual(await timelineOf(card.id), [
+      'debit: card-redeemed',
+      ...Array.from({ length: 5 }, () => undone).flat(),
+      'issue: card-issued',
+    ]);
+    await assert.rejects(storage.write(() => cancelSale(ctx, by, transferId)));
+    const other = await storage.write(() => sellCard(ctx, by, sold));
+    await storage.write(() => cancelSale(ctx, by, other.transferId));
+    assert.deepEqual(await timelineOf(other.card.id), [
+      'change: card-disabled cancelled',
+      'reversal: card-disabled cancelled',
+      'issue: card-issued',
+    ]);
   });
 
   test('the check proves each part of a chain, and the entry that the last checkpoint contains', async () => {

@@ -285,6 +285,13 @@ test('Today, the till and the card say the same of an undo and a cancelled sale'
   const history = await textAt(amountPath.replace('/till/card', '/cards'));
   assert.match(history, /History.*Redeemed.*Undone.*Redeemed.*Sold/);
   assert.doesNotMatch(history, /Refunded/);
+  const cancelled = await ann.get('/cards?status=disabled');
+  const [, cancelledAt = assert.fail(cancelled.text)] =
+    /href="([^"]*\/cards\/\d{16})"/.exec(cancelled.text) ?? [];
+  assert.match(
+    await textAt(cancelledAt.replace(/^.*(?=\/cards)/, '')),
+    /History.*Disabled.*Sale cancelled −25\.00.*Sold \+25\.00/,
+  );
 });
 
 test('a sale is not cancelled after the card was used, or after 15 minutes', async () => {

@@ -7,6 +7,7 @@ import type { Context } from '../../storage/context.ts';
 import { listActionsNear } from '../../storage/cards/staff-action.ts';
 import { listNewestFailures, listNewestMovements, type Activity } from '../../storage/books/today.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { entryIdOf } from '../staff-actions/as-staff.ts';
 import { listActors, type Actors } from '../staff/actors.ts';
 
 const activitiesMax = 10;
@@ -39,7 +40,7 @@ export function* findRecentActivity(
 
 /** Asks the audit log about the reversals that staff made: the ledger does not say why an entry was reversed. */
 function* findTakenBack(
-  { keys }: Pick<Context, 'keys'>,
+  ctx: Pick<Context, 'keys'>,
   { id: storeId }: Store,
   activities: readonly Activity[],
 ): Script<RecentActivity['takenBack']> {
@@ -51,8 +52,7 @@ function* findTakenBack(
   );
   const takenBack = new Map<number, NonNullable<EntryAction['part']>>();
   for (const action of found.flat()) {
-    const { entry } = action.details;
-    const id = typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
+    const id = entryIdOf(ctx, action);
     const part = takenBackBy(action);
     if (id !== undefined && part !== null) takenBack.set(id, part);
   }

@@ -38,6 +38,7 @@ import {
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { findLocation } from '../../storage/stores/location.ts';
 import { requireCard } from '../money/money.ts';
+import { entryIdOf } from '../staff-actions/as-staff.ts';
 import { listActors, type Actors } from '../staff/actors.ts';
 
 /** Rows of one statement: SQLite runs it in the thread that serves requests. */
@@ -134,15 +135,13 @@ async function readAll<Row extends { readonly id: number }>(
   return rows;
 }
 
-/** The details of an action name its entry, and the entry that it takes back, by public ids. */
 function addAction(
-  { keys }: Context,
+  ctx: Context,
   actions: Map<number, EntryAction>,
   name: EntryActionName,
   { tillId, details }: ReadAction,
 ): void {
-  const { entry } = details;
-  const id = typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
+  const id = entryIdOf(ctx, { details });
   if (id !== undefined) actions.set(id, { tillId, part: takenBackBy({ action: name, details }) });
 }
 
@@ -173,7 +172,7 @@ export function* findReceipt(
   const { cardId, createdAt, kind } = transfer;
   const near = { fromAt: createdAt, untilAt: createdAt + idSkewMaxMs, after: id, limit: pageSize };
   const actions = new Map<number, EntryAction>();
-  const names = actionsOf(transfer);
+  const names = entryActionsOf(transfer);
   const [card, found] = yield* parallel(
     requireCard(storeId, cardId),
     parallel(...names.map((name) => listEntryActions(storeId, name, near))),
@@ -201,7 +200,7 @@ export function* findReceipt(
 }
 
 /** The actions that can have made a transfer. */
-function actionsOf({ kind, actor }: Transfer): readonly EntryActionName[] {
+export function entryActionsOf({ kind, actor }: Transfer): readonly EntryActionName[] {
   if (!actor.startsWith('staff:')) return [];
   switch (kind) {
     case 'issue':

@@ -22,6 +22,8 @@ import { listHoldsBefore, listLastExtensions } from '../../storage/money/hold.ts
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { StaffActionName } from '../../storage/staff/action.ts';
 import { listTransfersBefore, sumReversals } from '../../storage/money/transfer.ts';
+import { entryActionsOf } from '../books/till-day.ts';
+import { entryIdOf } from '../staff-actions/as-staff.ts';
 import { cursorOf, readCursor, type CursorScope } from '../requests/cursor.ts';
 
 type TimelineEvent =
@@ -110,11 +112,11 @@ export function* readTimeline(
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
 ): Script<CardTimeline> {
   const place = cursor === null ? newest : readPlace(ctx, key, cursor);
-  const found = yield* findItems(key, place, limit + aheadRows);
+  const found = yield* findItems(ctx, key, place, limit + aheadRows);
   const { items, last, isComplete } = merge(found, place, limit);
   const completed = yield* withExtensions(key, yield* withReversible(key, items));
   return {
-    items: yield* withActions(key, completed),
+    items: yield* withActions(ctx, key, completed),
     older: isComplete ? null : cursorOf(ctx, scopeOf(key), [placeText(ctx, last)]),
   };
 }
@@ -123,7 +125,7 @@ function common({ id, createdAt: at }: { readonly id: number; readonly createdAt
   return { at, id, staffAction: null };
 }
 
-function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
+function* findItems(ctx: Context, key: CardKey, place: Place, limit: number): Script<Found> {
   const before = (id: number | null) => ({ before: id ?? Number.MAX_SAFE_INTEGER, limit });
   const [transfers, holds, emails, changes, actions] = yield* parallel(
     listTransfersBefore(key, { before: place.transfer, limit }),
@@ -144,7 +146,7 @@ function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
     email: emails.map((email) => ({ kind: 'email' as const, email, ...common(email) })).filter(isOlder),
     change: changes.map((change) => ({ kind: 'change' as const, change, ...common(change) })).filter(isOlder),
   };
-  const matched = matchActions([...entries.transfer, ...entries.change], actions);
+  const matched = matchActions(ctx, [...entries.transfer, ...entries.change], actions);
   const own = new Set(matched.values());
   const alone = actions.filter((action) => !own.has(action)).map(actionItem);
   return {
@@ -243,29 +245,38 @@ function* withExtensions(
 }
 
 /** Adds the actions of staff to the items that they made. */
-function* withActions(key: CardKey, items: readonly TimelineItem[]): Script<readonly TimelineItem[]> {
+function* withActions(
+  ctx: Context,
+  key: CardKey,
+  items: readonly TimelineItem[],
+): Script<readonly TimelineItem[]> {
   const instants = new Set(items.flatMap(instantsOfStaff));
-  const matched = matchActions(items, yield* listActionsNear(key, [...instants]));
+  const matched = matchActions(ctx, items, yield* listActionsNear(key, [...instants]));
   return items.map((item) => ({ ...item, staffAction: matched.get(item) ?? item.staffAction }));
 }
 
-/** The action of each entry that has one: the nearest one that is not that of another entry. */
+/** The action of each item that has one: the one that names the entry, or else the nearest one of no other item. */
 function matchActions(
+  ctx: Context,
   items: readonly TimelineItem[],
   actions: readonly CardStaffAction[],
 ): ReadonlyMap<TimelineItem, CardStaffAction> {
-  const matched = new Map<TimelineItem, CardStaffAction>();
+  const ofEntry = new Map(actions.map((action) => [entryIdOf(ctx, action), action]));
   const free = new Set(actions);
-  for (const item of items) {
+  const nearest = (item: TimelineItem): CardStaffAction | undefined => {
     const [at] = instantsOfStaff(item);
-    if (at === undefined) continue;
+    if (at === undefined) return undefined;
     const distance = (action: CardStaffAction): number => Math.abs(action.at - at);
     const [own] = [...free]
       .filter((action) => isActionOf(action, item) && distance(action) <= actionSlackMs)
       .toSorted((left, right) => distance(left) - distance(right));
-    if (!own) continue;
-    free.delete(own);
-    matched.set(item, own);
+    if (own) free.delete(own);
+    return own;
+  };
+  const matched = new Map<TimelineItem, CardStaffAction>();
+  for (const item of items) {
+    const own = (item.kind === 'transfer' ? ofEntry.get(item.id) : undefined) ?? nearest(item);
+    if (own) matched.set(item, own);
   }
   return matched;
 }
@@ -284,21 +295,30 @@ function instantsOfStaff(item: TimelineItem): readonly number[] {
   }
 }
 
-/** The actions that make an entry of a kind. */
-const actionsOf: Readonly<Record<'transfer' | 'change' | 'hold', readonly StaffActionName[]>> = {
-  transfer: ['card-issued', 'card-redeemed', 'card-refunded', 'card-credited', 'card-changed'],
-  change: ['card-changed', 'card-disabled', 'card-reenabled', 'card-suspended', 'card-resumed', 'code-sent'],
-  hold: ['hold-released'],
-};
+/** The actions that make a change. */
+const changeActions: ReadonlySet<StaffActionName> = new Set([
+  'card-changed',
+  'card-disabled',
+  'card-reenabled',
+  'card-suspended',
+  'card-resumed',
+  'code-sent',
+]);
 
-function isActionOf({ action, staffId }: CardStaffAction, item: TimelineItem): boolean {
+/** Whether an action can have made an item, apart from an action that names its entry. */
+function isActionOf({ action, staffId, details }: CardStaffAction, item: TimelineItem): boolean {
   switch (item.kind) {
     case 'transfer':
-      return actionsOf.transfer.includes(action) && item.transfer.actor === `staff:${staffId}`;
+      return (
+        details['entry'] === undefined &&
+        action !== 'card-disabled' &&
+        entryActionsOf(item.transfer).some((name) => name === action) &&
+        item.transfer.actor === `staff:${staffId}`
+      );
     case 'change':
-      return actionsOf.change.includes(action) && item.change.actor === `staff:${staffId}`;
+      return changeActions.has(action) && item.change.actor === `staff:${staffId}`;
     case 'hold':
-      return actionsOf.hold.includes(action);
+      return action === 'hold-released';
     case 'email':
     case 'action':
       return false;

@@ -95,10 +95,19 @@ function* recordBy(ctx: Context, by: ByStaff, entry: Entry): Script<void> {
   yield* recordAction(ctx, actingOf(by), { storeId: by.store.id, ...entry });
 }
 
-/** The details of a movement. They contain the public id of the entry, by which the page of a day finds it. */
+/** The details of a movement. They contain the public id of the entry, by which pages find it. */
 export function movementOf(
   { keys }: Context,
   { id, amount }: Pick<Transfer, 'id' | 'amount'>,
 ): { readonly amount: string; readonly entry: number } {
   return { amount: formatMoney(amount), entry: keys.publicIds.of(id) };
+}
+
+/** Returns the id of the entry that the details of an action name as `movementOf` does; undefined: they name none. */
+export function entryIdOf(
+  { keys }: Pick<Context, 'keys'>,
+  { details }: { readonly details: Readonly<Record<string, unknown>> },
+): number | undefined {
+  const { entry } = details;
+  return typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
 }
