@@ -2,15 +2,19 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { versionTagOf } from '../../src/service/cards/version.ts';
 import type { Card } from '../../src/domain/cards/card.ts';
+import { noDetails } from '../../src/domain/cards/fields.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
 import type { StaffMember } from '../../src/domain/staff/staff.ts';
 import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/domain/staff/till-day.ts';
 import { refundToCard } from '../../src/service/staff-actions/refund.ts';
-import { cancelSale, sellCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
+import { adjustBalance } from '../../src/service/staff-actions/card.ts';
+import { cancelSale, issueCard, sellCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
 import { enrollTill, revokeTill } from '../../src/service/staff-actions/till.ts';
 import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
 import { reservePin, signInWithPin } from '../../src/service/staff/pin-sign-in.ts';
+import { loadCard } from '../../src/service/money/money.ts';
 import { debit, reverse } from '../../src/service/money/spend.ts';
 import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
 import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff/session.ts';
@@ -180,6 +184,28 @@ export function testTills(factory: StorageFactory): void {
         const amount = usd(BigInt(random(500) + 1));
         await storage.write(() => topUpCard(ctx, at, { cardId: pick(cards).id, amount }));
         count('toppedUp', at, amount.minor);
+      },
+      async issue() {
+        const at = pick(places);
+        const value = usd(BigInt(random(9_000) + 1_000));
+        const fields = {
+          details: noDetails,
+          customer: null,
+          recipient: null,
+          isEmailed: false,
+          sendAt: null,
+        };
+        cards.push((await storage.write(() => issueCard(ctx, at, { value, ...fields }))).card);
+        count('sold', at, value.minor);
+      },
+      async adjust() {
+        const at = { ...pick(places), member: ada };
+        const { id: cardId } = pick(cards);
+        const { card } = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId }));
+        const balance = usd(BigInt(random(9_000) + 1_000));
+        const adjustment = { cardId, balance, reason: 'test', version: versionTagOf(card) };
+        await storage.write(() => adjustBalance(ctx, at, adjustment));
+        count('adjusted', at, balance.minor - card.balance.minor);
       },
       async redeem() {
         const at = pick(places);

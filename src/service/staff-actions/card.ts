@@ -49,7 +49,7 @@ export function* adjustBalance(
       assertVersion([version], state);
       const added = subtract(balance, before);
       if (added.minor > 0n) assertSaleLimit(member, added);
-      const { balance: after } = yield* changeCard(ctx, {
+      yield* changeCard(ctx, {
         store,
         cardId,
         actor,
@@ -58,12 +58,17 @@ export function* adjustBalance(
         adjustmentNote: reason,
         versions: [version],
       });
-      return { before, after };
+      const after = yield* loadCard(ctx, { storeId: store.id, cardId });
+      return { before, after, isAdjusted: added.minor !== 0n };
     },
-    entryOf: ({ before, after }) => ({
+    entryOf: ({ before, after: { card, chainEnd }, isAdjusted }) => ({
       action: 'card-changed',
       subjectId: cardId,
-      details: { before: formatMoney(before), balance: formatMoney(after) },
+      details: {
+        before: formatMoney(before),
+        balance: formatMoney(card.balance),
+        ...(isAdjusted && { entry: ctx.keys.publicIds.of(chainEnd.transferId) }),
+      },
     }),
   });
 }

@@ -65,8 +65,7 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
         customer: null,
         stock: store.stockRequired ? 'required' : 'optional',
       });
-      const { chainEnd } = yield* loadCard(ctx, { storeId: store.id, cardId: issued.card.id });
-      return { ...issued, transferId: chainEnd.transferId };
+      return { ...issued, transferId: yield* issueOf(ctx, issued.card) };
     },
     entryOf: ({ card, transferId }) => ({
       action: 'card-issued',
@@ -74,6 +73,12 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
       details: movementOf(ctx, { id: transferId, amount: value }),
     }),
   });
+}
+
+/** Returns the id of the entry that has just issued a card. */
+function* issueOf(ctx: Context, { storeId, id: cardId }: Card): Script<number> {
+  const { chainEnd } = yield* loadCard(ctx, { storeId, cardId });
+  return chainEnd.transferId;
 }
 
 /** Issues a card as `issue` does, with errors of the value on `amount`. */
@@ -117,12 +122,13 @@ export function* issueCard(
     *change({ member, actor, locationId }) {
       assertSaleLimit(member, fields.value);
       const command = { store: by.store, apiClientId: null, actor, locationId, code: null, ...fields };
-      return yield* issue(ctx, { ...command, ...(isEmailed && { emails: { sendAt } }) });
+      const issued = yield* issue(ctx, { ...command, ...(isEmailed && { emails: { sendAt } }) });
+      return { ...issued, transferId: yield* issueOf(ctx, issued.card) };
     },
-    entryOf: ({ card }) => ({
+    entryOf: ({ card, transferId }) => ({
       action: 'card-issued',
       subjectId: card.id,
-      details: { amount: formatMoney(fields.value), emailed: isEmailed },
+      details: { ...movementOf(ctx, { id: transferId, amount: fields.value }), emailed: isEmailed },
     }),
   });
 }
