@@ -32,6 +32,8 @@ export type LineLimits = {
   /** The wait after a failed write starts at 1 ms and doubles up to this. */
   readonly retryMaxMs: number;
   readonly flushMaxMs: number;
+  /** Called before each write to a pipe or socket, because another process can have made it blocking. */
+  readonly beforeWrite: () => void;
 };
 
 export const lineLimits: LineLimits = {
@@ -41,6 +43,7 @@ export const lineLimits: LineLimits = {
   periodMs: 500,
   retryMaxMs: 100,
   flushMaxMs: 1_000,
+  beforeWrite: () => undefined,
 };
 
 /** `flushSync` waits at most this time for the thread's write to end. */
@@ -106,7 +109,7 @@ class BatchedLines implements LineWriter {
         const lines = firstLines(this.#rest, this.#limits);
         const count = this.#usesThread
           ? (await writeBytes(this.#fd, lines)).bytesWritten
-          : writeSync(this.#fd, lines);
+          : writeNow(this.#fd, lines, this.#limits);
         this.#rest = this.#rest.subarray(count);
         retryMs = 1;
       } catch {
@@ -145,6 +148,11 @@ export function lineWriter(
 
 const writeBytes = promisify(write);
 
+function writeNow(fd: number, bytes: Uint8Array, { beforeWrite }: LineLimits): number {
+  beforeWrite();
+  return writeSync(fd, bytes);
+}
+
 const lineFeed = 10;
 
 /** The whole lines that one write can contain, or the first line. */
@@ -161,7 +169,7 @@ function writeAllSync(fd: number, bytes: Uint8Array, limits: LineLimits): void {
   let rest = bytes;
   while (rest.length > 0) {
     try {
-      rest = rest.subarray(writeSync(fd, firstLines(rest, limits)));
+      rest = rest.subarray(writeNow(fd, firstLines(rest, limits), limits));
     } catch (error) {
       const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
       if (!isFull || performance.now() >= deadline) return;

@@ -37,6 +37,14 @@ const requestMessage = 'request';
 /** The writes of several processes to one pipe mix if they are longer (PIPE_BUF of Linux). */
 const pipeBytes = 4_096;
 
+/** Processes share the mode of a pipe. Node.js makes it blocking when one of them starts, and again when one exits. */
+function unblockOutput(): void {
+  const { _handle: handle } = process.stdout as {
+    _handle?: { setBlocking?: (isBlocking: boolean) => number };
+  };
+  handle?.setBlocking?.(false);
+}
+
 /** @param isShared whether other processes write to the same output. */
 export async function createLog(
   { logLevel, isProduction }: { readonly logLevel: string; readonly isProduction: boolean },
@@ -66,7 +74,9 @@ export async function createLog(
     const log = logWith(pino(options, stream));
     return { ...log, request: (request) => log.logger.info(requestText(request)) };
   }
-  const limits = isShared ? { ...lineLimits, writeBytesMax: pipeBytes } : lineLimits;
+  const limits = isShared
+    ? { ...lineLimits, writeBytesMax: pipeBytes, beforeWrite: unblockOutput }
+    : lineLimits;
   const dropped = (lines: number): void => logger.warn({ lines }, 'log lines were dropped before this line');
   const writer = lineWriter(1, dropped, limits);
   const logger = pino(options, { write: (line) => writer.write(line) });

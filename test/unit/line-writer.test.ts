@@ -20,6 +20,7 @@ const limits: LineLimits = {
   periodMs: 20,
   retryMaxMs: 5,
   flushMaxMs: 2_000,
+  beforeWrite() {},
 };
 
 const neverDropped = (): never => assert.fail('lines were dropped');

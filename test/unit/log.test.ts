@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import type { LoggedRequest } from '../../src/platform/log.ts';
 
@@ -24,11 +24,13 @@ const request: LoggedRequest = {
 /**
  * Returns the arguments of a process that creates a log and runs a script with it.
  * @param terminal a script that imitates a terminal; the log is then that of development.
+ * @param isShared whether other processes write to the same output.
  */
-function argumentsOf(script: string, logLevel = 'info', terminal = ''): string[] {
+function argumentsOf(script: string, logLevel = 'info', { terminal = '', isShared = false } = {}): string[] {
   const setUp =
     `${terminal}import { createLog } from '${join(import.meta.dirname, '../../src/platform/log.ts')}';` +
-    `const log = await createLog({ logLevel: '${logLevel}', isProduction: ${terminal === ''} });` +
+    `const options = { logLevel: '${logLevel}', isProduction: ${terminal === ''} };` +
+    `const log = await createLog(options, { isShared: ${isShared} });` +
     `const request = ${JSON.stringify(request)};`;
   return ['--input-type=module', '--eval', setUp + script];
 }
@@ -39,7 +41,7 @@ function printed(
   logLevel?: string,
   terminal?: string,
 ): { readonly lines: readonly string[]; readonly code: number | null } {
-  const { stdout, status } = spawnSync(process.execPath, argumentsOf(script, logLevel, terminal), {
+  const { stdout, status } = spawnSync(process.execPath, argumentsOf(script, logLevel, { terminal }), {
     encoding: 'utf8',
   });
   const lines = stdout.split('\n');
@@ -102,9 +104,13 @@ for (const [end, code, expected] of [
 }
 
 /** Runs such a process with another standard output. @returns its exit code; null if it was killed. */
-async function exitCodeOf(script: string, stdout: 'pipe' | number): Promise<number | null> {
+async function exitCodeOf(
+  script: string,
+  stdout: 'pipe' | number,
+  { isShared = false } = {},
+): Promise<number | null> {
   const stdio: StdioOptions = ['ignore', stdout, 'inherit'];
-  const child = spawn(process.execPath, argumentsOf(script), {
+  const child = spawn(process.execPath, argumentsOf(script, 'info', { isShared }), {
     stdio,
     timeout: 30_000,
     killSignal: 'SIGKILL',
@@ -148,7 +154,12 @@ for (const [written, script] of [
   }
 }
 
-test('a stalled reader does not block the event loop', async (t) => {
+/** Runs a script that logs more lines than a pipe holds, without a reader. @returns its exit code. */
+async function exitCodeWhenStalled(
+  t: TestContext,
+  before: string,
+  isShared: boolean,
+): Promise<number | null> {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-log-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'pipe');
@@ -158,6 +169,20 @@ test('a stalled reader does not block the event loop', async (t) => {
     for (let count = 0; count < 100; count += 1) log.request(request);
     await new Promise((resolve) => { setTimeout(resolve, 1); });
   }`;
-  assert.equal(await exitCodeOf(`${turns} process.exit(3);`, pipe), 3);
-  closeSync(pipe);
+  try {
+    return await exitCodeOf(`${before} ${turns} process.exit(3);`, pipe, { isShared });
+  } finally {
+    closeSync(pipe);
+  }
+}
+
+test('a stalled reader does not block the event loop', async (t) => {
+  assert.equal(await exitCodeWhenStalled(t, '', false), 3);
+});
+
+test('a stalled reader does not block the event loop after another process with the same output has started and ended', async (t) => {
+  // Both make the pipe blocking, for this process as well.
+  const other = `const { spawnSync } = await import('node:child_process');
+    spawnSync(process.execPath, ['--eval', ''], { stdio: 'inherit' });`;
+  assert.equal(await exitCodeWhenStalled(t, other, true), 3);
 });
