@@ -107,6 +107,9 @@ class ProcessChannel implements Channel {
       case 'turn-begun':
         this.#turnBegun();
         break;
+      case 'ping':
+        this.#report({ type: 'alive' });
+        break;
       case 'committed':
         this.#othersCommitted();
         break;

@@ -9,6 +9,8 @@ export type ProcessReport =
   | { readonly type: 'turn-wanted' }
   | { readonly type: 'turn-ended' }
   | { readonly type: 'committed' }
+  /** The response to `ping`. */
+  | { readonly type: 'alive' }
   | { readonly type: 'metrics-wanted'; readonly id: number };
 
 export type EndReason = 'failed' | 'restored';
@@ -18,6 +20,7 @@ export type ProcessOrder =
   /** Whether processes write in turns from now on. */
   | { readonly type: 'turns'; readonly areOrdered: boolean }
   | { readonly type: 'turn-begun' }
+  | { readonly type: 'ping' }
   /** Another process has committed. */
   | { readonly type: 'committed' }
   /** Null: a process did not report its own in time. */
