@@ -1,5 +1,6 @@
 /** `largesse sandbox` */
 
+import cluster from 'node:cluster';
 import { Option, type Command } from 'commander';
 import { fixedCodes } from '../domain/cards/fixed-codes.ts';
 import { currencyOf, findCurrency } from '../domain/money/currency.ts';
@@ -40,6 +41,8 @@ export function addSandboxCommand(root: Command): void {
 }
 
 async function run({ store: domain, currency: code, serve: isServed, json }: Options): Promise<void> {
+  // The process that supervises this one has opened and shown the sandbox.
+  if (cluster.isWorker) return await serve(withSandbox());
   if (!findCurrency(code)) throw new CommandError(`--currency must be an ISO 4217 code, not ${code}`);
   const environment = withSandbox();
   const config = readConfig(environment);

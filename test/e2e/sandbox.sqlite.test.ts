@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
+import { until } from '../support/delivering.ts';
 import type { Environment } from '../support/engine-database.ts';
 import { makeHome, type Home } from './largesse.ts';
 
@@ -106,6 +107,16 @@ test('a service on a sandbox is one, whatever starts it', async () => {
   });
   assert.deepEqual([lists.status, lists.headers.get('largesse-sandbox')], [200, 'true']);
   await service.stop();
+});
+
+test('a sandbox that several processes serve is shown once', async () => {
+  await using home = await makeHome();
+  const url = `file:${join(home.folder, 'sandbox.db')}`;
+  const program = home.start(['sandbox', '--json'], { DATABASE_URL: url, PROCESSES: '2' });
+  await until(() => program.output().match(/"message":"largesse serves"/g)?.length === 2);
+  assert.equal(program.output().match(/"token":/g)?.length, 1, program.output());
+  program.kill('SIGTERM');
+  assert.deepEqual(await program.ended(), { code: 0, signal: null });
 });
 
 test('the export of a sandbox has no codes, and is not imported as gift cards', async () => {
