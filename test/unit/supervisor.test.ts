@@ -1,6 +1,7 @@
 /** Processes that hang, and connections of a process that ends, under the process that supervises them. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -99,6 +100,18 @@ test('a connection that a process has not accepted is closed when it is killed',
   await until(() => openOnes().length === 0);
   const texts = connections.map(({ text }) => text);
   assert.deepEqual(texts.toSorted(), ['', ...Array.from({ length: 3 }, () => String(pids[1]))]);
+  program.kill('SIGTERM');
+  assert.deepEqual(await program.ended(), { code: 0, signal: null });
+});
+
+test('a process that the system cannot start is started again later', async (t) => {
+  const { program, pids } = await startTwo(t, {});
+  // A new process needs more descriptors than those that are open.
+  execFileSync('prlimit', ['--pid', String(program.pid), '--nofile=8:']);
+  process.kill(pids[0], 'SIGKILL');
+  await program.written(/"code":"EMFILE".*"message":"a process failed"/);
+  execFileSync('prlimit', ['--pid', String(program.pid), '--nofile=1024:']);
+  await until(() => startsIn(program).length === 3);
   program.kill('SIGTERM');
   assert.deepEqual(await program.ended(), { code: 0, signal: null });
 });

@@ -221,6 +221,8 @@ type Passing = { readonly act?: string; readonly seq?: number; readonly ack?: nu
  */
 function closeUnaccepted(worker: Worker): void {
   const { process: child } = worker;
+  // The system has not started the process.
+  if (!child.connected) return;
   const passed = new Map<number, { close(): void }>();
   const send = child.send.bind(child) as (...sent: readonly unknown[]) => boolean;
   child.send = (...sent: readonly unknown[]): boolean => {
