@@ -12,14 +12,29 @@ import { makeScratchFolder } from '../support/scratch.ts';
 
 const folder = join(import.meta.dirname, '../../src/start/processes');
 
+type FixtureOptions = {
+  readonly pingsMax: number;
+  readonly stopMaxMs: number;
+  /** The starts of processes that fail, from 1. */
+  readonly failingStarts: readonly number[];
+};
+
 /** Processes that respond to a connection with their id. The log, and the port of each, is the output. */
-const scriptWith = (patience: { readonly pingsMax: number; readonly stopMaxMs: number }): string => `
+const scriptWith = ({ failingStarts, ...patience }: FixtureOptions): string => `
   import cluster from 'node:cluster';
   import { createServer } from 'node:net';
   import { openChannel } from ${JSON.stringify(join(folder, 'channel.ts'))};
   import { supervise } from ${JSON.stringify(join(folder, 'supervisor.ts'))};
+  const failingStarts = ${JSON.stringify(failingStarts)};
   const write = (line) => process.stdout.write(JSON.stringify(line) + '\\n');
   if (cluster.isPrimary) {
+    const fork = cluster.fork.bind(cluster);
+    let forks = 0;
+    cluster.fork = (...started) => {
+      forks += 1;
+      if (failingStarts.includes(forks)) throw Object.assign(new Error('spawn'), { code: 'ENOMEM' });
+      return fork(...started);
+    };
     const error = (fields, message) => write({ ...fields, message });
     const { stop } = supervise(2, { error }, { pingPeriodMs: 20, ...${JSON.stringify(patience)} });
     process.on('SIGTERM', () => void stop().then(() => process.exit(0)));
@@ -45,14 +60,11 @@ function startsIn({ output }: Program): readonly { readonly pid: number; readonl
 }
 
 /** Starts two processes, and waits until both serve. */
-async function startTwo(
-  t: TestContext,
-  patience: Partial<Parameters<typeof scriptWith>[0]>,
-): Promise<Started> {
+async function startTwo(t: TestContext, options: Partial<FixtureOptions>): Promise<Started> {
   const scratch = makeScratchFolder('largesse-supervisor-');
   t.after(() => rmSync(scratch, { recursive: true }));
   const path = join(scratch, 'main.mjs');
-  writeFileSync(path, scriptWith({ pingsMax: forEver, stopMaxMs: forEver, ...patience }));
+  writeFileSync(path, scriptWith({ pingsMax: forEver, stopMaxMs: forEver, failingStarts: [], ...options }));
   const program = startProgram(process.execPath, [path]);
   t.after(() => program[Symbol.asyncDispose]());
   await until(() => startsIn(program).length === 2);
@@ -112,6 +124,16 @@ test('a process that the system cannot start is started again later', async (t) 
   await program.written(/"code":"EMFILE".*"message":"a process failed"/);
   execFileSync('prlimit', ['--pid', String(program.pid), '--nofile=1024:']);
   await until(() => startsIn(program).length === 3);
+  program.kill('SIGTERM');
+  assert.deepEqual(await program.ended(), { code: 0, signal: null });
+});
+
+test('a start without free memory is repeated, and does not end the others', async (t) => {
+  const { program, pids } = await startTwo(t, { failingStarts: [2, 4] });
+  assert.equal(program.output().match(/"code":"ENOMEM".*"a process failed"/g)?.length, 1);
+  process.kill(pids[0], 'SIGKILL');
+  await until(() => startsIn(program).length === 3);
+  assert.equal(program.output().match(/"code":"ENOMEM".*"a process failed"/g)?.length, 2);
   program.kill('SIGTERM');
   assert.deepEqual(await program.ended(), { code: 0, signal: null });
 });

@@ -156,9 +156,19 @@ class Processes {
   #startLater(number: number, waitMs: number): void {
     const restart = setTimeout(() => {
       this.#restarts.delete(restart);
-      this.start(number, Math.min(waitMs * 2, restartMs.max));
+      this.#tryStart(number, Math.min(waitMs * 2, restartMs.max));
     }, waitMs);
     this.#restarts.add(restart);
+  }
+
+  /** Starts a process, now or later: the system can have no memory for it. */
+  #tryStart(number: number, restartAfterMs: number = restartMs.first): void {
+    try {
+      this.start(number, restartAfterMs);
+    } catch (error) {
+      this.#logger.error({ err: error, process: number }, 'a process failed');
+      this.#startLater(number, restartAfterMs);
+    }
   }
 
   #receive(number: number, report: ProcessReport): void {
@@ -192,7 +202,7 @@ class Processes {
   #startOthers(): void {
     if (this.#isComplete || this.#isStopping) return;
     this.#isComplete = true;
-    for (let number = 2; number <= this.#count; number += 1) this.start(number);
+    for (let number = 2; number <= this.#count; number += 1) this.#tryStart(number);
   }
 
   async #sendMetrics(number: number, id: number): Promise<void> {
