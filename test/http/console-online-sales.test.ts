@@ -65,6 +65,8 @@ describe('the pages of online sales', () => {
     }
     for (const search of ['eve@example.com', '1234567', 'Grace', 'x'.repeat(1_000)])
       assert.match(shown(await manager.get(`/sales?search=${search}`)), /No sale is in this list/, search);
+    // The payment and the card of a fast machine have the same time.
+    await service.database.meddle('update online_sales set created_at = decided_at, paid_at = decided_at');
     const page = await manager.get(path);
     assert.match(shown(page), /€ 50\.00 .*Card made .*Paid .*Ordered .*Left on the card €50\.00/);
     assert.match(page.text, /grace@example\.com/);

@@ -65,9 +65,11 @@ function paymentLine(page: Page, { sale }: OpenedSale): Markup {
 }
 
 async function historyPanel(page: Page, opened: OpenedSale): Promise<Markup> {
+  // The newest is first. Events of one instant, such as a payment and its card, keep the order in which they happen.
   const events = [...eventsOf(page, opened), ...(await emailEvents(page, opened))];
   const lines = events
-    .toSorted((one, other) => other.at - one.at)
+    .toSorted((one, other) => one.at - other.at)
+    .toReversed()
     .map(({ at, what, details, kind, amount }) => {
       const mark = kind && markup` class="${kind}"`;
       return markup`<li${mark}><div><strong>${what}</strong> <span class="soft">${details}</span></div><span class="sum">${amount}</span><span class="soft">${page.time(at)}</span></li>
@@ -77,12 +79,12 @@ async function historyPanel(page: Page, opened: OpenedSale): Promise<Markup> {
 ${lines}</ol></section>`;
 }
 
+/** In the order in which they happen at one instant. */
 function eventsOf(page: Page, { sale, refunds, card }: OpenedSale): readonly SaleEvent[] {
   const { history, providers } = page.text.onlineSales;
   const amount = page.amount(sale.paid);
   const events: SaleEvent[] = [
     { at: sale.createdAt, what: history.ordered, details: providers[sale.provider] },
-    ...refunds.map((refund) => refundEvent(page, refund)),
   ];
   if (sale.paidAt !== null)
     events.push({
@@ -98,6 +100,7 @@ function eventsOf(page: Page, { sale, refunds, card }: OpenedSale): readonly Sal
     const what = history.disputes[sale.dispute];
     events.push({ at: sale.disputedAt, what, details: '', kind: 'fail', amount: taken });
   }
+  events.push(...refunds.map((refund) => refundEvent(page, refund)));
   return events;
 }
 
@@ -132,7 +135,7 @@ async function emailEvents(page: Page, { card }: OpenedSale): Promise<readonly S
   const { items } = await page.read(() =>
     listCardEmails(key, { limit: emailsShown, before: null, after: null }),
   );
-  return items.map((email) => ({
+  return items.toReversed().map((email) => ({
     at: email.endedAt ?? email.createdAt,
     what: page.text.emails.kindOf[email.kind],
     details: markup`<bdi>${email.address}</bdi> ${emailTag({ email, isReplaced: false }, page.language)}`,
