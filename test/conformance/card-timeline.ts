@@ -9,7 +9,7 @@ import { update } from '../../src/service/cards/card.ts';
 import { checkCard } from '../../src/service/proofs/card-check.ts';
 import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/cards/timeline.ts';
 import { addCheckpoint } from '../../src/service/proofs/checkpoint.ts';
-import { placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import * as redemptions from '../../src/service/staff-actions/redemption.ts';
 import { cancelSale, sellCard } from '../../src/service/staff-actions/sale.ts';
@@ -33,6 +33,18 @@ async function addCashier({ storage, ctx, store }: OpenStore) {
       values (${store.id}, 7, 'Counter', ${new Uint8Array(32)}, ${member.id}, ${ctx.clock.now()})`),
   );
   return { member, by: { staffId: member.id, tillId: 7 } };
+}
+
+/** Lets the clock advance with each reading, by 0 to 4 ms. */
+function runClock({ ctx: { clock } }: OpenStore): void {
+  const now = clock.now.bind(clock);
+  let calls = 0;
+  const read = (): number => {
+    calls += 1;
+    clock.advance(calls % 5);
+    return now();
+  };
+  Object.assign(clock, { now: read, earliest: read, latest: read });
 }
 
 function lineOf(item: TimelineItem): string {
@@ -169,13 +181,7 @@ export function testCardTimeline(factory: StorageFactory): void {
     const { member, by: acting } = await addCashier(opened);
     const by = { store, member, tillId: acting.tillId };
     // The action of an entry can be nearer to another entry.
-    const now = ctx.clock.now.bind(ctx.clock);
-    let calls = 0;
-    ctx.clock.now = () => {
-      calls += 1;
-      ctx.clock.advance(calls % 5);
-      return now();
-    };
+    runClock(opened);
     const timelineOf = async (cardId: number) => {
       const { items } = await storage.read(() =>
         readTimeline(ctx, { storeId: store.id, cardId }, { cursor: null, limit: 20 }),
@@ -211,6 +217,22 @@ export function testCardTimeline(factory: StorageFactory): void {
       'reversal: card-disabled cancelled',
       'issue: card-issued',
     ]);
+  });
+
+  test('a hold lasts its seconds from its creation and ends with its capture, however the clock advances', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue({ value: money('50') });
+    runClock(opened);
+    const holding = { ...movement, store, cardId: card.id, actor: 'api_client:1', amount: money('1') };
+    for (let count = 0; count < 5; count += 1) {
+      const { hold } = await storage.write(() => placeHold(ctx, { ...holding, seconds: 60 }));
+      assert.equal(hold.expiresAt - hold.createdAt, 60_000);
+      const captured = await storage.write(() =>
+        capture(ctx, { store, holdId: hold.id, versionsOf: () => null, amount: null, actor: 'api_client:1' }),
+      );
+      assert.equal(captured.transfer.createdAt, captured.hold.closedAt);
+    }
   });
 
   test('the check proves each part of a chain, and the entry that the last checkpoint contains', async () => {

@@ -59,7 +59,9 @@ export function* placeHold(
     readNothing,
   );
   const { card } = yield* movementScript;
-  const now = ctx.clock.now();
+  const latest = ctx.clock.latest();
+  // The clock can advance between two readings: the hold lasts its seconds from its creation.
+  const now = Math.min(ctx.clock.now(), latest);
   const hold: Hold = {
     storeId: store.id,
     id: ctx.random.id(),
@@ -75,7 +77,7 @@ export function* placeHold(
     externalId: command.externalId ?? null,
     locationId: command.locationId ?? null,
     createdAt: now,
-    expiresAt: ctx.clock.latest() + command.seconds * 1_000,
+    expiresAt: latest + command.seconds * 1_000,
     closedAt: null,
   };
   yield* insertHold(hold);
@@ -154,6 +156,7 @@ export function* capture(
     ...detailsAfter(held, command),
     note: command.note ?? held.note,
     holdId: held.id,
+    createdAt: now,
   });
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
   yield* recordEvent(
