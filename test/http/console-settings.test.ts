@@ -5,6 +5,7 @@ import test, { after } from 'node:test';
 import en from '../../src/delivery/email/locales/en.json' with { type: 'json' };
 import { languages } from '../../src/delivery/email/language.ts';
 import { qrImage } from '../../src/delivery/email/qr.ts';
+import { sample } from '../../src/domain/cards/sample-card.ts';
 import { emailKinds } from '../../src/domain/emails/email.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
@@ -443,7 +444,7 @@ test('the preview and the test email are what an email contains afterwards', asy
     recipient_name: 'Grace',
     sender_name: 'Ada',
     message: en.sampleMessage,
-    expires_on: '2028-12-31',
+    expires_on: sample.expiresOn,
   });
   await until(async () => {
     const { json } = await shop.ask(`GET /gift_card/${id}/deliveries`);

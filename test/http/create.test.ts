@@ -328,7 +328,7 @@ test('an email is stored in NFC, to give the cards of one customer the same emai
 });
 
 test('expires_on is null, today or later in the time zone of the store', async (t) => {
-  for (const expires_on of [days(0), days(1), '9999-12-31', '2028-02-29', null]) {
+  for (const expires_on of [days(0), days(1), '9999-12-31', '9996-02-29', null]) {
     await t.test(`${expires_on} is accepted`, async () => {
       const { card } = await shop.creates({ json: { initial_value: 5, expires_on } });
       assert.equal(card.expires_on, expires_on);

@@ -100,6 +100,7 @@ export type TestService = AsyncDisposable & {
 export async function startService({
   stores = [],
   isSandbox = false,
+  startsAt,
   environment: given = {},
   processes = 1,
   database: wish,
@@ -111,6 +112,8 @@ export async function startService({
   readonly stores?: readonly TestStore[];
   /** Whether the database is a sandbox. */
   readonly isSandbox?: boolean;
+  /** The time of the clock of the first process at its start. Default: that of the machine. */
+  readonly startsAt?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
@@ -128,6 +131,7 @@ export async function startService({
   const read = readConfig(environment);
   const config = { ...read, limits: { ...read.limits, passwordMemoryKib: 8, ...limits } };
   const clock = testClock();
+  if (startsAt !== undefined) clock.advance(Date.parse(startsAt) - clock.now());
   if (stores.length > 0 || isSandbox) {
     await using database = await openDatabase(config, {
       prepare: true,

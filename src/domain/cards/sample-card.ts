@@ -12,7 +12,7 @@ export const sample = {
   lastCharacters: 'vkhh',
   senderName: 'Ada',
   recipientName: 'Grace',
-  expiresOn: '2028-12-31',
+  expiresOn: '2031-12-31',
   /** 2026-01-15T09:30Z, the time of every preview, so that equal previews have equal bytes. */
   at: 1_768_469_400_000,
 } as const;
