@@ -147,14 +147,16 @@ test('only owners name accountants, at most three, each once', async () => {
 });
 
 test('the month’s email is sent once on the first day after it, with its totals and without a name', async () => {
+  const code = 'garten7zqxw';
   const card = await api.post('/gift_card', {
     initial_value: '80.00',
+    // Four characters of a random code can be in any page by chance.
+    code,
     recipient_email: 'grace@example.com',
     recipient_name: 'Grace Hopper',
     message: 'For your garden',
   });
-  const { id, code } = (card.json as { readonly gift_card: { readonly id: number; readonly code: string } })
-    .gift_card;
+  const { id } = (card.json as { readonly gift_card: { readonly id: number } }).gift_card;
   await api.post(`/gift_card/${id}/debit`, { amount: '15.50' });
   const start = nextMonth(await now());
   await advanceTo(start + 8 * hourMs);
@@ -174,7 +176,7 @@ test('the month’s email is sent once on the first day after it, with its total
   assert.match(email.text, /Eingelöst: −15,50\s€/);
   assert.match(email.text, /Offen am Ende: 64,50\s€/);
   assert.match(email.text, /Der Link gilt bis /);
-  const secret = [/grace/i, /hopper/i, /garden/, new RegExp(code, 'i'), new RegExp(code.slice(-4), 'i')];
+  const secret = [/grace/i, /hopper/i, /garden/, new RegExp(code, 'i'), /\bzqxw\b/i];
 
   const link = linkIn(email);
   const page = await visitor.get(link);
@@ -216,7 +218,10 @@ test('a link is that of one email, and ends after 60 days, or with the address',
   const [one = '', two = ''] = emails.slice(-2).map(linkIn);
   assert.notEqual(one, two);
   for (const link of [one, two]) assert.equal((await visitor.get(link)).status, 200);
-  const [head = '', store = '', email = '', mac = ''] = one.split('_');
+  const [head = '', store = '', email = '', ...parts] = one.split('_');
+  // A MAC can contain the character that separates the parts.
+  const mac = parts.join('_');
+  assert.equal(mac.length, 43);
   const [, , secondEmail = ''] = two.split('_');
   const created = await command(sandbox.environment, 'store', 'create', 'books.example', '--currency', 'USD');
   assert.equal(created.code, 0, created.errors);

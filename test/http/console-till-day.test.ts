@@ -85,7 +85,8 @@ test('managers see everyone, and cashiers see their own figures and those of the
   assert.match(own, /Your figures/);
   assert.match(own, /<dt>Sold<\/dt><dd class="sum">1 card · \$30\.00/);
   assert.match(own, /<dt>Sold<\/dt><dd class="sum">2 cards · \$80\.00/);
-  assert.doesNotMatch(own, /ann|By staff|\$7\.00/);
+  // The key of a form can have three letters of a name by chance.
+  assert.doesNotMatch(own.replaceAll(/ value="[^"]*"/g, ''), /ann|By staff|\$7\.00/);
   const unenrolled = (await ann.get('/till/day')).text;
   assert.match(unenrolled, /2 cards · \$57\.00/);
   assert.doesNotMatch(unenrolled, /\$80\.00|\$30\.00|This till/);
