@@ -1,28 +1,16 @@
 /** The receiver of examples/ gets the events of a card from a service, in separate processes. */
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { until } from '../support/delivering.ts';
+import { freePort } from '../support/postgres-port.ts';
 import { startProgram } from '../support/programs.ts';
 import { ask, cardOf, makeHome } from './largesse.ts';
 
 const receiver = join(import.meta.dirname, '../../examples/webhook-receiver.ts');
 const domain = 'flowers.example';
 const demonstration = 'demo.localhost';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 test('the example receiver prints the verified events of a card, from its creation on', async () => {
   await using home = await makeHome();

@@ -12,7 +12,7 @@ import { openStaffedShop, textOfPage, type StaffedShop } from '../support/counte
 import { until } from '../support/delivering.ts';
 import { engine } from '../support/engine.ts';
 import { issueCertificateFor } from '../support/issued-certificate.ts';
-import { freePort } from '../support/postgres-port.ts';
+import { freePorts } from '../support/postgres-port.ts';
 import { runCommand } from '../support/command-line.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 
@@ -147,13 +147,13 @@ test('a certificate that ends soon is shown with its end', async () => {
   writeFileSync(keyFile, key);
   chmodSync(keyFile, 0o600);
   await using smtp = await smtpServer();
-  const port = String(await freePort());
+  const [port, httpsPort, httpPort] = await freePorts();
   const environment = {
     ...owned,
     HTTPS: 'files',
-    PORT: port,
-    HTTPS_PORT: String(await freePort()),
-    HTTP_PORT: String(await freePort()),
+    PORT: String(port),
+    HTTPS_PORT: String(httpsPort),
+    HTTP_PORT: String(httpPort),
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
     PUBLIC_URL: `https://localhost:${port}`,

@@ -16,7 +16,7 @@ import { start } from '../../src/start/main.ts';
 import { until } from '../support/delivering.ts';
 import { runCommand } from '../support/command-line.ts';
 import { issueCertificateFor, type IssuedCertificate } from '../support/issued-certificate.ts';
-import { freePort } from '../support/postgres-port.ts';
+import { freePorts } from '../support/postgres-port.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { getSecurely, type SecureResponse } from '../support/secure-client.ts';
 import { startService } from '../support/service.ts';
@@ -27,7 +27,7 @@ const start0 = Math.floor(Date.now() / 1_000) * 1_000;
 const valid = { from: start0 - day, until: start0 + 89 * day };
 const certFile = join(folder, 'cert.pem');
 const keyFile = join(folder, 'key.pem');
-const [httpsPort, httpPort] = [await freePort(), await freePort()];
+const [httpsPort, httpPort] = await freePorts();
 const origin = `https://localhost:${httpsPort}`;
 const environment = {
   PUBLIC_URL: origin,
@@ -309,7 +309,7 @@ test('doctor names the end of the certificate, and what is wrong with it', async
 }); // prettier-ignore
 
 test('a stop waits for a request over HTTPS, and closes the ports', async () => {
-  const [secure, other] = [await freePort(), await freePort()];
+  const [secure, other] = await freePorts();
   const settings = { ...environment, HTTPS_PORT: String(secure), HTTP_PORT: String(other), PUBLIC_URL: `https://localhost:${secure}` }; // prettier-ignore
   const stopping = await startService({ stores: [{ domain: 'flowers.example' }], environment: settings });
   const shop = await stopping.token('flowers.example');

@@ -18,7 +18,7 @@ import { systemRandom } from '../../src/platform/random.ts';
 import { tryLockFile } from '../../src/storage/sqlite/file-lock.ts';
 import { dnsOption, startAuthority, type Authority } from '../support/authority.ts';
 import { certificate } from '../support/certificate.ts';
-import { takesConnections, freePort } from '../support/postgres-port.ts';
+import { freePorts, takesConnections } from '../support/postgres-port.ts';
 import { runProgram, startProgram, type Program } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { getSecurely } from '../support/secure-client.ts';
@@ -143,7 +143,7 @@ test(`${rounds} kills leave one account, whole files and a certificate`, async (
 test('two processes on one folder order one certificate, whichever gets the request of the authority', async () => {
   await using authority = await startAuthority();
   const installed = install(authority);
-  const [httpsPort, httpPort] = [await freePort(), await freePort()];
+  const [httpsPort, httpPort] = await freePorts();
   await using first = installed.start();
   await using second = installed.start({ HTTPS_PORT: String(httpsPort), HTTP_PORT: String(httpPort) });
   const ca = await authority.root();

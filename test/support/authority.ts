@@ -7,7 +7,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { certificate, certificateKey } from './certificate.ts';
-import { freePort } from './postgres-port.ts';
+import { freePorts } from './postgres-port.ts';
 import { startProgram, type Program } from './programs.ts';
 import { makeScratchFolder } from './scratch.ts';
 import { getSecurely } from './secure-client.ts';
@@ -44,7 +44,7 @@ export async function startAuthority({
   readonly ports?: { readonly http?: number; readonly https?: number; readonly dns?: number };
 } = {}): Promise<Authority> {
   const folder = makeScratchFolder('largesse-authority-');
-  const [port, managementPort, dnsManagementPort, ...free] = await freePorts(6);
+  const [port, managementPort, dnsManagementPort, ...free] = await freePorts();
   const [dnsPort = 0, httpPort = 0, httpsPort = 0] = [ports.dns, ports.http, ports.https].map(
     (given, place) => given ?? free[place],
   );
@@ -127,13 +127,6 @@ export async function startAuthority({
     output: () => programs.map((program) => program.output() + program.errors()).join('\n'),
     [Symbol.asyncDispose]: stop,
   };
-}
-
-async function freePorts(count: number): Promise<readonly [number, number, number, number, number, number]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await freePort());
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = ports;
-  return [a, b, c, d, e, f];
 }
 
 /** The options of Node.js for a process that uses a DNS server. */

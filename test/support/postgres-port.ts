@@ -28,3 +28,11 @@ export async function freePort(): Promise<number> {
     if (isFree) return port;
   }
 }
+
+/** Returns different ports of this machine that are free now: two calls of `freePort` can return the same one. */
+export async function freePorts(): Promise<readonly [number, number, number, number, number, number]> {
+  const found = new Set<number>();
+  while (found.size < 6) found.add(await freePort());
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = found;
+  return [a, b, c, d, e, f];
+}
