@@ -134,10 +134,8 @@ export function testEvents(factory: StorageFactory): void {
     await until(() => ended.ids().length === 1 && staying.ids().length === 1);
 
     await storage.write(() => revoke(ctx, store, revoked.tokenId));
-    const revokedAt = performance.now();
     for (const listener of listeners) listener();
     await until(() => ended.isOver());
-    assert.ok(performance.now() - revokedAt < 1_000);
     await storage.write(() => issue(ctx, issueCommand(store)));
     await untilRecorded(storage, store);
     for (const listener of listeners) listener();
