@@ -91,7 +91,7 @@ export function* listUnknownPayments(
   const rows = yield* all(sql<Row>`
     select provider, is_test, payment_id, amount, fee, currency, payout_id, at from payment_movements
     where store_id = ${storeId} and at >= ${from} and at < ${to} and kind = 'payment' and sale_id is null
-    order by at desc limit ${comparedMax}`);
+    order by at desc, provider desc, is_test desc, id desc limit ${comparedMax}`);
   return rows.map((row) => ({
     provider: row.provider,
     isTest: row.is_test === 1n,
@@ -150,7 +150,7 @@ export function* sumMovements(
       cast(sum(fee) as bigint) as fee, max(at) as last_at
     from payment_movements where store_id = ${storeId} and at >= ${from} and at < ${to}
     group by provider, is_test, payout_id, kind
-    order by provider, is_test, last_at limit ${comparedMax}`);
+    order by provider, is_test, last_at, coalesce(payout_id, ''), kind limit ${comparedMax}`);
   return rows.map((row) => ({
     provider: row.provider,
     isTest: row.is_test === 1n,
