@@ -32,6 +32,8 @@ const meanings: readonly (readonly [typed: string, meaning: string])[] = [
   ['7f3k9mqxvkhh22p', 'code 7f3k9mqxvkhh22p'],
   ['the card 7f3k9mqxvkhh22p0 please', 'code 7f3k9mqxvkhh22p0'],
   ['code:7f3k-9mqx-vkhh-22p0', 'code 7f3k9mqxvkhh22p0'],
+  ['code: qhrzqtfbrzmzkfze', 'code or text=code: qhrzqtfbrzmzkfze'],
+  ['the qhrzqtfbrzmzkfze or 7f3k9mqxvkhh22p0', 'code 7f3k9mqxvkhh22p0'],
   ['7f3k9mqxvkhh22p07f3k9mqxvkhh22p0', 'wrong-code'],
   ['Margaret', 'code or text=Margaret'],
   ['Emma Watt', 'code or text=Emma Watt'],

@@ -81,14 +81,22 @@ function wholeCode(text: string): SearchMeaning | null {
 
 /** The meaning of a text of which a word can be a code. */
 function codeAmong(text: string, otherwise: SearchMeaning): SearchMeaning {
+  let onlyLetters: Secret | undefined;
   for (const word of text.split(/[^0-9A-Za-z-]+/)) {
     if (isLongMixture(word)) return { kind: 'wrong-code' };
-    const code = isMixture(word) ? parseCode(word) : undefined;
-    if (!code?.ok) continue;
-    const isOther = !isGenerated(code.value) && otherwise.kind === 'filter';
-    return { kind: 'code', code: code.value, otherwise: isOther ? otherwise.filter : null };
+    const code = parseCode(word);
+    if (!code.ok) continue;
+    if (isMixture(word)) return codeOr(code.value, otherwise);
+    // One generated code in 400 has no digit.
+    if (tagOf(code.value) !== undefined) onlyLetters ??= code.value;
   }
-  return otherwise;
+  return onlyLetters ? codeOr(onlyLetters, otherwise) : otherwise;
+}
+
+/** A code, or if no card has it and it can be a word, another search. */
+function codeOr(code: Secret, otherwise: SearchMeaning): SearchMeaning {
+  const isOther = !isGenerated(code) && otherwise.kind === 'filter';
+  return { kind: 'code', code, otherwise: isOther ? otherwise.filter : null };
 }
 
 /** Whether a code can have been generated, and is not a word. */
