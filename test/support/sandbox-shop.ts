@@ -7,6 +7,7 @@ import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { saveEmailSettings } from '../../src/storage/emails/email.ts';
+import { closingDelayMs } from '../../src/service/books/closing.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { createToken } from '../../src/service/stores/token.ts';
 import { createStore, requireStore } from '../../src/service/stores/store.ts';
@@ -102,9 +103,19 @@ export async function fillShop(
   return ids;
 }
 
+/**
+ * The number of days (UTC) of the books that are closed at an instant (ms). In the first minutes of a day, the day before it
+ * is not closed yet.
+ * @param first an instant (ms) of the first day.
+ */
+export function closedDays(first: number, at: number): number {
+  const dayIn = (instant: number): number => Math.floor(instant / dayMs);
+  return Math.max(0, dayIn(at - closingDelayMs) - dayIn(first));
+}
+
 export type CountRows = (table: string, where: string) => Promise<number>;
 
-/** Asserts that everything of `fillShop` is done, each once, after the cards have expired and `days` have passed. */
+/** Asserts that everything of `fillShop` is done, each once, after the cards have expired and `days` were closed. */
 export async function assertDoneOnce(
   count: CountRows,
   {
