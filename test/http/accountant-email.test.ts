@@ -218,9 +218,9 @@ test('a link is that of one email, and ends after 60 days, or with the address',
   const [one = '', two = ''] = emails.slice(-2).map(linkIn);
   assert.notEqual(one, two);
   for (const link of [one, two]) assert.equal((await visitor.get(link)).status, 200);
-  const [head = '', store = '', email = '', ...parts] = one.split('_');
+  const [head = '', store = '', email = '', ...rest] = one.split('_');
   // A MAC can contain the character that separates the parts.
-  const mac = parts.join('_');
+  const mac = rest.join('_');
   assert.equal(mac.length, 43);
   const [, , secondEmail = ''] = two.split('_');
   const created = await command(sandbox.environment, 'store', 'create', 'books.example', '--currency', 'USD');
