@@ -59,7 +59,8 @@ async function createDatabase({
     },
     state: async () => read(stateOf),
     async bytes() {
-      const files = [file, `${file}-wal`, `${file}-shm`];
+      // A checkpoint moves pages from the log to the database. Read after it, the log would hide what was moved.
+      const files = [`${file}-wal`, `${file}-shm`, file];
       return Buffer.concat(files.filter((each) => existsSync(each)).map((each) => readFileSync(each)));
     },
     async meddle(statement) {
