@@ -43,6 +43,7 @@ const service = await startService({
   ],
   limits: { closingPeriodMs: 50, closingRowsMax: 3 },
   startsAt: '2027-05-31T10:00:00Z',
+  environment: { IMPLAUSIBLE_CLOCK: 'allow' },
 });
 after(() => service[Symbol.asyncDispose]());
 
