@@ -73,7 +73,7 @@ async function startTwo(t: TestContext, options: Partial<FixtureOptions>): Promi
 }
 
 test('a process that no longer responds is killed, and started again', async (t) => {
-  const { program, pids } = await startTwo(t, { pingsMax: 100 });
+  const { program, pids } = await startTwo(t, { pingsMax: 250 });
   process.kill(pids[0], 'SIGSTOP');
   await program.written(new RegExp(`"pid":${pids[0]},"message":"a process does not respond, and is killed"`));
   await program.written(new RegExp(`"pid":${pids[0]},.*"signal":"SIGKILL".*is started again`));
