@@ -89,8 +89,12 @@ export function createMetrics({
   readonly certificate: { readonly period: { readonly from: number; readonly until: number } | null } | null;
   /** Whether `/readyz` responds with 200. */
   readonly isReady: () => Promise<boolean>;
-  /** The number of this process, and the metrics of all processes of the service; null: this is the only one. */
-  readonly processes: { readonly number: number; readonly metrics: () => Promise<string> } | null;
+  /** The number of this process, how many there should be, and the metrics of all of them; null: this is the only one. */
+  readonly processes: {
+    readonly number: number;
+    readonly count: () => number;
+    readonly metrics: () => Promise<string>;
+  } | null;
 }): Metrics {
   const registry = new Registry();
   if (processes) shareMetrics(registry, { process: processes.number });
@@ -113,6 +117,14 @@ export function createMetrics({
     registers,
     async collect() {
       this.set((await isReady()) ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'largesse_processes',
+    help: 'The processes that the service should have: PROCESSES, or 1 until there is a store.',
+    registers,
+    collect() {
+      this.set(processes?.count() ?? 1);
     },
   });
   const commits = new Histogram({

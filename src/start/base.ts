@@ -111,7 +111,11 @@ export async function openBase(
     freeSpace,
     certificate,
     isReady: () => state.isReady(),
-    processes: channel,
+    processes: channel && {
+      number: channel.number,
+      count: () => (channel.isAlone() ? 1 : given.processes),
+      metrics: () => channel.metrics(),
+    },
   });
   await finishRestore(given, logger);
   const primaries = watchPrimaries(metrics, logger);

@@ -250,6 +250,7 @@ test('the metrics are those of all processes', async () => {
     );
     for (const number of [1, 2]) {
       assert.equal(samples.get(`largesse_ready{process="${number}"}`), 1);
+      assert.equal(samples.get(`largesse_processes{process="${number}"}`), 2);
       assert.ok((samples.get(`process_start_time_seconds{process="${number}"}`) ?? 0) > 0);
     }
   }

@@ -14,6 +14,8 @@ export type Channel = {
   readonly turns: WriteTurns;
   /** Reports that this process serves, and whether it stays alone until the next such report. */
   readonly serving: (isAlone: boolean) => void;
+  /** Whether this process is alone, as far as it has reported. */
+  readonly isAlone: () => boolean;
   readonly ending: (reason: EndReason) => void;
   /** Reports a commit to the other processes, at most every 25 ms. */
   readonly committed: () => void;
@@ -43,6 +45,7 @@ class ProcessChannel implements Channel {
   readonly #waiting = new Map<number, PromiseWithResolvers<string>>();
   #lastId = 0;
   #areOrdered = false;
+  #isAlone = false;
   #turnBegun = (): void => undefined;
   #othersCommitted = (): void => undefined;
   #isReporting = false;
@@ -61,7 +64,12 @@ class ProcessChannel implements Channel {
   }
 
   serving(isAlone: boolean): void {
+    this.#isAlone = isAlone;
     this.#report({ type: 'serving', isAlone });
+  }
+
+  isAlone(): boolean {
+    return this.#isAlone;
   }
 
   ending(reason: EndReason): void {
