@@ -305,7 +305,10 @@ const changeActions: ReadonlySet<StaffActionName> = new Set([
   'code-sent',
 ]);
 
-/** Whether an action can have made an item, apart from an action that names its entry. */
+/**
+ * Whether an action can have made an item, apart from an action that names its entry. Without an entry, a disabling is a
+ * change; that of a cancelled sale names the reversal.
+ */
 function isActionOf({ action, staffId, details }: CardStaffAction, item: TimelineItem): boolean {
   switch (item.kind) {
     case 'transfer':
