@@ -11,6 +11,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import puppeteer, { type Page } from 'puppeteer-core';
+import { deadlineIn } from '../support/deadline.ts';
 import { certificateFor } from '../delivery/email/certificate.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
 import { startAuthority } from '../support/authority.ts';
@@ -151,10 +152,10 @@ async function choose(page: Page, name: string, value: string): Promise<void> {
 }
 
 async function shows(page: Page, pattern: RegExp, timeoutMs = 60_000): Promise<string> {
-  for (const until = performance.now() + timeoutMs; ;) {
+  for (const deadline = deadlineIn(timeoutMs); ;) {
     const text = await textOf(page).catch(() => '');
     if (pattern.test(text)) return text;
-    if (performance.now() > until) throw new Error(`${page.url()} does not show ${String(pattern)}: ${text}`);
+    if (deadline.isOver()) throw new Error(`${page.url()} does not show ${String(pattern)}: ${text}`);
     await wait(200);
   }
 }
@@ -227,7 +228,7 @@ async function sellAtPhone(page: Page, { server }: Smtp): Promise<string> {
   await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   await shows(page, /€50\.00/);
   await keepShot(page, 'till-sold');
-  for (const until = performance.now() + 60_000; performance.now() < until; await wait(100)) {
+  for (const deadline = deadlineIn(60_000); !deadline.isOver(); await wait(100)) {
     const email = server.received.find(({ to }) => to.includes('grace@example.com'));
     const text = email?.message.toString().replaceAll(/=\r?\n/g, '') ?? '';
     const [code] = /\b(?:[0-9A-Z]{4} ){3}[0-9A-Z]{4}\b/.exec(text) ?? [];
@@ -244,10 +245,10 @@ async function downloadBackup(page: Page): Promise<string> {
   await page.goto(`https://${domain}/settings/machine/backups`);
   const before = await page.$eval('main table [dir=ltr]', (name) => name.textContent);
   await submit(page, 'form[action$="/backups/now"] button');
-  for (const until = performance.now() + 60_000; ; await page.reload()) {
+  for (const deadline = deadlineIn(60_000); ; await page.reload()) {
     const newest = await page.$eval('main table [dir=ltr]', (name) => name.textContent);
     if (newest !== before) break;
-    assert.ok(performance.now() < until, 'there is no new backup');
+    assert.ok(!deadline.isOver(), 'there is no new backup');
     await wait(500);
   }
   const target = join(folder, 'downloads');

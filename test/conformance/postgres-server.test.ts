@@ -5,6 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from '../support/deadline.ts';
 import { queryOnce } from '../support/postgres-client.ts';
 import {
   createPostgresDatabase,
@@ -20,9 +21,9 @@ import { startProgram } from '../support/programs.ts';
 
 /** Waits until the condition is true. @throws Error after ten seconds. */
 async function until(hasComeAbout: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = deadlineIn(10_000);
   while (!(await hasComeAbout())) {
-    assert.ok(performance.now() < deadline, 'the condition did not become true');
+    assert.ok(!deadline.isOver(), 'the condition did not become true');
     await wait(20);
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isWithin } from '../support/deadline.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, lock, RetryTransaction, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -276,7 +277,7 @@ suite('SQLite: another connection holds the write lock', () => {
     for (let round = 0; round < 10; round += 1) {
       const startedAt = performance.now();
       assert.equal(await storage.read(() => counterOf('counter')), 0, 'uncommitted writes are not visible');
-      assert.ok(performance.now() - startedAt < 500, 'a read waited for the lock');
+      assert.ok(isWithin(performance.now() - startedAt, 500), 'a read waited for the lock');
       await wait(10);
     }
     assert.equal(returned, 0);
@@ -303,7 +304,7 @@ suite('SQLite: another connection holds the write lock', () => {
       ),
     );
     const waited = performance.now() - startedAt;
-    assert.ok(waited >= 150 && waited < 2_000, `waited ${waited} ms`);
+    assert.ok(waited >= 150 && isWithin(waited, 2_000), `waited ${waited} ms`);
     for (const outcome of outcomes) {
       assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Fault);
       assert.equal(outcome.reason.code, 'unavailable');

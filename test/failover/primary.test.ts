@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn, isWithin } from '../support/deadline.ts';
 import { signal } from '../support/postgres-process.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../support/postgres-service.ts';
@@ -73,7 +74,7 @@ async function failOver(
   await work.end();
   const firsts = clients.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
-  assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);
+  assert.ok(isWithin(back, backWithinMs), `writes succeeded ${Math.round(back)} ms after the promotion`);
 
   await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
@@ -89,17 +90,16 @@ async function failOver(
 async function killBeforeResponses({ primary, standby }: Cluster): Promise<void> {
   const [receiver] = await standby.server.query('select pid from pg_stat_wal_receiver');
   signal(Number(receiver?.['pid']), 'SIGSTOP');
-  const deadline = performance.now() + 10_000;
+  const deadline = deadlineIn(10_000);
   const waiting = `select pid from pg_stat_activity where wait_event = 'SyncRep'`;
-  while ((await primary.query(waiting)).length < 2)
-    assert.ok(performance.now() < deadline, 'no commit waits');
+  while ((await primary.query(waiting)).length < 2) assert.ok(!deadline.isOver(), 'no commit waits');
   const clients = `select pid from pg_stat_activity where application_name = 'largesse'`;
   for (const { pid } of await primary.query(clients)) signal(Number(pid), 'SIGSTOP');
   const [end] = await primary.query('select pg_current_wal_flush_lsn()::text as lsn');
   signal(Number(receiver?.['pid']), 'SIGCONT');
   const received = `select pg_last_wal_receive_lsn() >= $1::pg_lsn as is`;
   while ((await standby.server.query(received, [end?.['lsn']]))[0]?.['is'] !== true)
-    assert.ok(performance.now() < deadline, 'the standby does not receive the commits');
+    assert.ok(!deadline.isOver(), 'the standby does not receive the commits');
   await primary.killHard();
 }
 

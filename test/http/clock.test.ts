@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from '../support/deadline.ts';
 import { until } from '../support/delivering.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
 
@@ -63,9 +64,9 @@ async function metricOf(service: TestService): Promise<number> {
 }
 
 async function untilStatus(ask: Ask, hold: number, status: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = deadlineIn(30_000);
   while (bodyOf(await ask(`GET /holds/${hold}`), 200).hold.status !== status) {
-    assert.ok(performance.now() < deadline, `the hold does not become ${status}`);
+    assert.ok(!deadline.isOver(), `the hold does not become ${status}`);
     await wait(20);
   }
 }
@@ -235,8 +236,8 @@ test('a caller who was limited while the clock was ahead is not limited longer a
   await using opened = await open({ RATE_LIMIT: '1/2' });
   const { service, ask } = opened;
   const exhaust = async (): Promise<void> => {
-    const deadline = performance.now() + 30_000;
-    while ((await ask('GET /events')).status !== 429) assert.ok(performance.now() < deadline);
+    const deadline = deadlineIn(30_000);
+    while ((await ask('GET /events')).status !== 429) assert.ok(!deadline.isOver());
   };
   service.clock.jump(day);
   await exhaust();

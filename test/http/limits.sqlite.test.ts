@@ -300,7 +300,7 @@ test('by default, headers can take 10 s and whole requests 30 s', () => {
 
 test(
   'slow requests are aborted: headers and bodies after their timeouts',
-  { timeout: 45_000, concurrency: true },
+  { concurrency: true },
   async (t) => {
     await using hasty = await startService({
       stores: [{ domain: 'flowers.example' }],

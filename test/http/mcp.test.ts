@@ -106,7 +106,7 @@ type Asked = {
   readonly expiresAt: number;
 };
 
-test('only an exact confirmation carries a write out, and only once', { timeout: 120_000 }, async () => {
+test('only an exact confirmation carries a write out, and only once', async () => {
   const runs = Number(process.env['MCP_RUNS'] ?? engine.rounds(12));
   const seed = Number(process.env['MCP_SEED'] ?? Date.now() % 2 ** 31);
   const done = new Set<string>();

@@ -9,6 +9,7 @@ import { shopOf } from '../support/shop.ts';
 /** One request in 100 seconds: the bucket refills only when a test moves the clock. */
 const slow = { stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }], environment: { RATE_LIMIT: '0.01/5' } }; // prettier-ignore
 const service = await startService(slow);
+service.clock.stop();
 after(() => service[Symbol.asyncDispose]());
 
 const limitsOf = ({ headers }: TestResponse): readonly (string | null)[] => [
@@ -73,6 +74,7 @@ test('a rejected request costs as much as any other', async () => {
 
 test('requests without a valid token are limited by client address, which limits guessing', async () => {
   await using fresh = await startService(slow);
+  fresh.clock.stop();
   const guess = (headers: Record<string, string> = {}): Promise<TestResponse> =>
     fresh.request('/gift_card/1', { token: `lgs_1_${'x'.repeat(40)}`, headers });
   for (let count = 0; count < 5; count += 1) {
@@ -133,6 +135,7 @@ test('behind a trusted proxy, an IPv6 client is its /64, and all invalid entries
 
 test('X-Forwarded-For of an untrusted peer is logged as a warning once', async () => {
   await using direct = await startService(slow);
+  direct.clock.stop();
   await direct.request('/healthz');
   assert.ok(!direct.log().includes('TRUSTED_PROXIES'));
   for (let count = 0; count < 3; count += 1)
@@ -147,6 +150,7 @@ test('X-Forwarded-For of an untrusted peer is logged as a warning once', async (
 
 test('a request that is rejected before authentication costs nothing, and neither do the service’s pages', async () => {
   await using fresh = await startService(slow);
+  fresh.clock.stop();
   const shop = await shopOf(fresh, 'flowers.example');
   for (let count = 0; count < 8; count += 1) {
     const response = await shop.ask('GET /gift_card/1?page=1');

@@ -12,8 +12,10 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { engine } from '../support/engine.ts';
 import type { TestClock } from '../support/service.ts';
 
+type StoppedClock = Omit<TestClock, 'stop'>;
+
 /** A clock that only changes when it is set. */
-export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): TestClock {
+export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): StoppedClock {
   let now = start;
   return {
     ...plainClock(() => now),
@@ -46,7 +48,7 @@ export const newStore: NewStore = {
 /** Ahead of UTC. The sign in `Etc/GMT-9` is inverted. */
 export const hoursAheadOfUtc = 9;
 
-export type Books = AsyncDisposable & Database & { readonly store: Store; readonly clock: TestClock };
+export type Books = AsyncDisposable & Database & { readonly store: Store; readonly clock: StoppedClock };
 
 export async function openBooks(): Promise<Books> {
   const made = await engine.createDatabase();

@@ -51,7 +51,7 @@ async function upgradeTo(
   assert.match(previous, /^\d+\.\d+\.\d+/);
 }
 
-test('the single executable serves in an empty folder without Node.js', { timeout: 280_000 }, async () => {
+test('the single executable serves in an empty folder without Node.js', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'largesse-binary-'));
   const executable = join(folder.path, 'largesse');
   // Symbols are kept, because strip is not on every machine.

@@ -29,7 +29,7 @@ const runners = {
 for (const [language, { extension, command }] of Object.entries(runners)) {
   const [program, ...args] = command;
 
-  test(`the samples for ${language} make the documented requests`, { timeout: 120_000 }, async () => {
+  test(`the samples for ${language} make the documented requests`, async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'largesse-samples-'));
     await using server = await openSampleServer();
     const files = server.writeSamples(join(folder.path, 'all'), language, extension);

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from '../support/deadline.ts';
 import { faultyDisk, type FaultyDisk, type Switches } from '../support/faulty-disk.ts';
 import { seeded } from '../support/seeded.ts';
 import {
@@ -76,9 +77,9 @@ async function assertRejects(client: Client): Promise<void> {
 }
 
 async function becomes(status: number, client: Client): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = deadlineIn(20_000);
   while ((await client.status('/readyz')) !== status) {
-    assert.ok(performance.now() < deadline, `/readyz does not become ${status}`);
+    assert.ok(!deadline.isOver(), `/readyz does not become ${status}`);
     await wait(100);
   }
 }
@@ -187,8 +188,8 @@ async function assertReads({
 /** A service that was opened read-only ends when the disk becomes writable, and the next one can write. */
 async function endsWhenWritable(disk: FaultyDisk, service: Served, shop: Client): Promise<void> {
   disk.set(ordinary);
-  const deadline = performance.now() + 20_000;
-  while (performance.now() < deadline) {
+  const deadline = deadlineIn(20_000);
+  while (!deadline.isOver()) {
     const { status } = await shop.issue().catch(() => ({ status: 0 }));
     // A service that has the log open for writing continues.
     if (status === 201) return kill(service, 'SIGTERM');

@@ -34,7 +34,7 @@ const npm = (folder: string, ...args: readonly string[]): string =>
     },
   });
 
-test('npm pack makes a package that serves in an empty folder', { timeout: 280_000 }, async (t) => {
+test('npm pack makes a package that serves in an empty folder', async (t) => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'largesse-package-'));
   npm(root, 'run', 'build');
   const [packed] = JSON.parse(

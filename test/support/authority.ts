@@ -6,6 +6,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import { certificate, certificateKey } from './certificate.ts';
 import { freePorts } from './postgres-port.ts';
 import { startProgram, type Program } from './programs.ts';
@@ -85,14 +86,14 @@ export async function startAuthority({
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
   };
   try {
-    const until = performance.now() + 20_000;
+    const deadline = deadlineIn(20_000);
     for (;;) {
       try {
         await getSecurely(directory, { ca: certificate });
         await manageDns('clear-a', { host: 'nothing.example.' });
         break;
       } catch (error) {
-        if (performance.now() > until) throw error;
+        if (deadline.isOver()) throw error;
         await wait(50);
       }
     }

@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs';
 import { afterEach } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser as Puppeteer, HTTPRequest, Page, Viewport } from 'puppeteer-core';
+import { deadlineIn } from './deadline.ts';
 import type { Role } from '../../src/domain/staff/staff.ts';
 import type { Browser } from './browser.ts';
 import { chromiumPrograms, type ChromiumProgram } from './chromium-program.ts';
@@ -62,7 +63,9 @@ const args = [
   '--font-render-hinting=none',
 ];
 
-const startTimeoutMs = 60_000;
+// Limits of a busy machine: the runner ends a file that hangs.
+const startTimeoutMs = 300_000;
+const protocolTimeoutMs = 600_000;
 
 async function launch({ path, environment }: ChromiumProgram, more: readonly string[]): Promise<Chromium> {
   const { default: puppeteer } = await import('puppeteer-core');
@@ -73,7 +76,7 @@ async function launch({ path, environment }: ChromiumProgram, more: readonly str
       executablePath: path,
       pipe: true,
       timeout: startTimeoutMs,
-      protocolTimeout: 120_000,
+      protocolTimeout: protocolTimeoutMs,
       userDataDir: folder,
       // The sandbox does not work for root.
       args: [...args, ...more, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
@@ -237,13 +240,13 @@ const backMaxMs = 10_000;
  * cache, navigation fails with `Not attached to an active page`.
  */
 export async function goBack(page: Page): Promise<void> {
-  for (const until = performance.now() + backMaxMs; ;) {
+  for (const deadline = deadlineIn(backMaxMs); ;) {
     try {
       await page.goBack();
       await page.waitForFunction("document.readyState === 'complete'");
       return;
     } catch (error) {
-      if (performance.now() > until || !/Not attached to an active page/.test(String(error))) throw error;
+      if (deadline.isOver() || !/Not attached to an active page/.test(String(error))) throw error;
       await wait(tryAgainMs);
     }
   }

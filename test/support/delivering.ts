@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
+import { deadlineIn } from './deadline.ts';
 import type { Context } from '../../src/storage/context.ts';
 import type { Webhook } from '../../src/domain/events/webhook.ts';
 import type { Outbound } from '../../src/delivery/webhooks/post.ts';
@@ -75,9 +76,9 @@ export function deliver(
 
 /** Waits until the condition is true. @throws Error after the timeout. */
 export async function until(isSo: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = deadlineIn(timeoutMs);
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`not so in time: ${String(isSo)}`);
+    if (deadline.isOver()) throw new Error(`not so in time: ${String(isSo)}`);
     await wait(5);
   }
 }

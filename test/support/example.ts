@@ -21,7 +21,7 @@ export function exampleOf(name: string): Example {
     run: (...options) =>
       new Promise((resolve) => {
         const args = [join(folder, `${name}.ts`), ...options];
-        execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+        execFile(process.execPath, args, (error, stdout, stderr) => {
           resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), stdout, stderr });
         });
       }),

@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import type { Seeded } from './seeded.ts';
 
 export type KnownCard = {
@@ -229,9 +230,9 @@ export function countAcknowledged(clients: readonly LoadClient[]): number {
  */
 export async function untilMoreAcknowledged(clients: readonly LoadClient[], more: number): Promise<void> {
   const enough = countAcknowledged(clients) + more;
-  const deadline = performance.now() + 120_000;
+  const deadline = deadlineIn(120_000);
   while (countAcknowledged(clients) < enough) {
-    assert.ok(performance.now() < deadline, `only ${countAcknowledged(clients)} requests were acknowledged`);
+    assert.ok(!deadline.isOver(), `only ${countAcknowledged(clients)} requests were acknowledged`);
     await wait(10);
   }
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Environment } from './engine-database.ts';
 import { signal } from './postgres-process.ts';
@@ -26,12 +27,12 @@ export async function startCluster(): Promise<Cluster> {
 
 /** Waits until a service has found this number of servers that accept writes. */
 export async function untilPrimaries(url: string, count: number): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = deadlineIn(30_000);
   for (;;) {
     const text = await (await fetch(`${url}/metrics`)).text();
     const found = Number(/^largesse_database_primaries (\d+)$/m.exec(text)?.[1]);
     if (found === count) return;
-    assert.ok(performance.now() < deadline, `${found} servers accept writes, not ${count}`);
+    assert.ok(!deadline.isOver(), `${found} servers accept writes, not ${count}`);
     await wait(50);
   }
 }

@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import { makeServerFolder } from './postgres-binaries.ts';
 import type { PostgresAddress } from './postgres-client.ts';
 import { freePort, takesConnections } from './postgres-port.ts';
@@ -57,9 +58,9 @@ export async function startPgbouncer(
     await running.remove();
     rmSync(folder, { recursive: true, force: true });
   };
-  const deadline = performance.now() + startTimeoutMs;
+  const deadline = deadlineIn(startTimeoutMs);
   while (!(await takesConnections(port))) {
-    if (running.isGone() || performance.now() > deadline) {
+    if (running.isGone() || deadline.isOver()) {
       await remove();
       throw new Error('PgBouncer does not start');
     }

@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inTime } from './deadline.ts';
 import type { Account } from './postgres-binaries.ts';
 
 const removalTimeoutMs = 30_000;
@@ -78,21 +78,13 @@ export async function startGuarded(
   return {
     pid: Number(line),
     isGone: () => isGone,
-    gone: (timeoutMs) => inTime(gone, timeoutMs, command),
+    gone: (timeoutMs) => inTime(gone, timeoutMs, command.join(' ')),
     handOver: () => void child.stdin.end('handed over\n'),
     async remove() {
       child.stdin.end();
-      await inTime(exited, removalTimeoutMs, command);
+      await inTime(exited, removalTimeoutMs, command.join(' '));
     },
   };
-}
-
-async function inTime(event: Promise<unknown>, timeoutMs: number, command: readonly string[]): Promise<void> {
-  const late = Symbol('late');
-  const over = new AbortController();
-  const outcome = await Promise.race([event, wait(timeoutMs, late, { signal: over.signal })]);
-  over.abort();
-  if (outcome === late) throw new Error(`did not end in ${timeoutMs} ms: ${command.join(' ')}`);
 }
 
 /** Returns the child processes of a postmaster, or none if the system does not list them. */

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import { findPostgres, makeMemoryFolder, makeServerFolder, serverAccount } from './postgres-binaries.ts';
 import { queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
 import { freePort, takesConnections } from './postgres-port.ts';
@@ -144,10 +145,10 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     await this.#forgetLast();
     const running = await startGuarded(command, this.#parts);
     this.#running = running;
-    const deadline = performance.now() + startTimeoutMs;
+    const deadline = deadlineIn(startTimeoutMs);
     while (!this.#isReady(running.pid)) {
       if (running.isGone()) throw new Error(`PostgreSQL ended at its start:\n${this.log().slice(-2_000)}`);
-      if (performance.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.log()}`);
+      if (deadline.isOver()) throw new Error(`PostgreSQL does not start:\n${this.log()}`);
       await wait(pollMs);
     }
   }
@@ -208,8 +209,8 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     const last = this.#running;
     if (!last) return;
     last.handOver();
-    const deadline = performance.now() + stopTimeoutMs;
-    while (exists(last.pid) && performance.now() < deadline) await wait(pollMs);
+    const deadline = deadlineIn(stopTimeoutMs);
+    while (exists(last.pid) && !deadline.isOver()) await wait(pollMs);
   }
 
   #writeSettings(): void {

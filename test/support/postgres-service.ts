@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
+import { deadlineIn } from './deadline.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import type { Limits } from '../../src/platform/limits.ts';
@@ -71,9 +72,9 @@ export async function readinessOf(
 
 /** Waits until `/readyz` responds with a status. */
 export async function untilReadiness(url: string, status: number, timeoutMs = 30_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = deadlineIn(timeoutMs);
   while ((await readinessOf(url)).status !== status) {
-    assert.ok(performance.now() < deadline, `/readyz does not become ${status}`);
+    assert.ok(!deadline.isOver(), `/readyz does not become ${status}`);
     await wait(50);
   }
 }

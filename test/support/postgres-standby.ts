@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import { findPostgres, makeMemoryFolder, makeServerFolder } from './postgres-binaries.ts';
 import { copyData, startOnFreePort, type PostgresServer } from './postgres-server.ts';
 
@@ -93,7 +94,7 @@ export async function startStandby(primary: PostgresServer, options: StandbyOpti
 }
 
 async function streams(primary: PostgresServer, { name, synchronous }: StandbyOptions): Promise<void> {
-  const deadline = performance.now() + streamingTimeoutMs;
+  const deadline = deadlineIn(streamingTimeoutMs);
   const wanted = synchronous ? 'sync' : 'async';
   for (;;) {
     const rows = await primary.query(
@@ -102,7 +103,7 @@ async function streams(primary: PostgresServer, { name, synchronous }: StandbyOp
     );
     const [{ state, sync_state: kind } = {}] = rows;
     if (state === 'streaming' && kind === wanted) return;
-    if (performance.now() > deadline) {
+    if (deadline.isOver()) {
       throw new Error(`${name} does not stream (${wanted}): ${JSON.stringify(rows)}`);
     }
     await wait(pollMs);

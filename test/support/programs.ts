@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn, inTime } from './deadline.ts';
 
 const running = new Set<ChildProcess>();
 
@@ -71,23 +72,17 @@ export function startProgram(
     output: () => texts.output,
     errors: () => texts.errors,
     async ended(timeoutMs = 60_000) {
-      const late = Symbol('late');
-      const over = new AbortController();
-      const exit = await Promise.race([end, wait(timeoutMs, late, { signal: over.signal })]);
-      over.abort();
-      if (exit === late) throw new Error(`did not end in ${timeoutMs} ms: ${command} ${args.join(' ')}`);
-      return exit;
+      return await inTime(end, timeoutMs, `${command} ${args.join(' ')}`);
     },
     kill: (signal) => void child.kill(signal),
     async written(pattern, timeoutMs = 20_000) {
-      const deadline = performance.now() + timeoutMs;
+      const deadline = deadlineIn(timeoutMs);
       for (;;) {
         const found = pattern.exec(texts.output) ?? pattern.exec(texts.errors);
         if (found) return found;
         const description = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
         if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${description}`);
-        if (performance.now() > deadline)
-          throw new Error(`did not write ${String(pattern)} in time: ${description}`);
+        if (deadline.isOver()) throw new Error(`did not write ${String(pattern)} in time: ${description}`);
         await wait(5);
       }
     },

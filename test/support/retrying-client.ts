@@ -8,6 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deadlineIn } from './deadline.ts';
 import type { Row } from './postgres-client.ts';
 import { publicIdsOf } from './public-ids.ts';
 import type { Seeded } from './seeded.ts';
@@ -179,9 +180,9 @@ export function startWork(clients: readonly RetryingClient[], urls: readonly str
 
 async function untilEachSucceeds(clients: readonly RetryingClient[], more: number): Promise<void> {
   const before = clients.map(({ successes }) => successes.length);
-  const deadline = performance.now() + 60_000;
+  const deadline = deadlineIn(60_000);
   while (clients.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
-    assert.ok(performance.now() < deadline, `only ${countSuccesses(clients)} requests were acknowledged`);
+    assert.ok(!deadline.isOver(), `only ${countSuccesses(clients)} requests were acknowledged`);
     await wait(5);
   }
 }

@@ -39,22 +39,29 @@ export type TestClock = Clock &
     advance(ms: number): void;
     /** Sets the clock forward by this many ms (back, if negative), without time passing. */
     jump(ms: number): void;
+    /** From now on, only the test moves the clock. */
+    stop(): void;
   };
 
 /** The system's clock, ahead by the time that the test has advanced it. */
 export function testClock(): TestClock {
   let ahead = 0;
   let elapsed = 0;
+  let source: Pick<Clock & TimeSource, 'now' | 'monotonic' | 'uptime'> = systemClock;
   return {
-    ...plainClock(() => systemClock.now() + ahead),
-    monotonic: () => systemClock.monotonic() + elapsed,
-    uptime: () => systemClock.uptime() + elapsed,
+    ...plainClock(() => source.now() + ahead),
+    monotonic: () => source.monotonic() + elapsed,
+    uptime: () => source.uptime() + elapsed,
     advance(ms) {
       ahead += ms;
       elapsed += ms;
     },
     jump(ms) {
       ahead += ms;
+    },
+    stop() {
+      const [now, monotonic, uptime] = [systemClock.now(), systemClock.monotonic(), systemClock.uptime()];
+      source = { now: () => now, monotonic: () => monotonic, uptime: () => uptime };
     },
   };
 }

@@ -112,7 +112,7 @@ async function exitCodeOf(
   const stdio: StdioOptions = ['ignore', stdout, 'inherit'];
   const child = spawn(process.execPath, argumentsOf(script, 'info', { isShared }), {
     stdio,
-    timeout: 30_000,
+    timeout: 300_000,
     killSignal: 'SIGKILL',
   });
   child.stdout?.destroy();

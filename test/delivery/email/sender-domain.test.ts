@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { isWithin } from '../../support/deadline.ts';
 import { checkSenderDomain } from '../../../src/delivery/email/sender-domain.ts';
 
 type Records = Readonly<Record<string, readonly string[] | null>>;
@@ -98,5 +99,5 @@ test('long and many records are cut, and take no time', async () => {
     (await check({ [`_dmarc.${domain}`]: [`v=DMARC1;${' '.repeat(1e6)}p=none`] }))[2] ?? '',
     /^dmarc/,
   );
-  assert.ok(performance.now() - startedAt < 2_000);
+  assert.ok(isWithin(performance.now() - startedAt, 2_000));
 });
