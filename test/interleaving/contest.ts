@@ -18,7 +18,7 @@ import { verify } from '../../src/service/proofs/verify.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openStage, type Outcome, type Ran, type Stage } from '../support/scheduler.ts';
-import type { TestClock } from '../support/service.ts';
+import type { StoppedClock } from '../money/open-books.ts';
 import { newStore, stoppedClock } from '../money/open-books.ts';
 import { perform, type Desk, type Done } from '../money/service-under-test.ts';
 import { expireHolds } from '../support/upkeep.ts';
@@ -30,7 +30,7 @@ export type Arena = Disposable & {
   readonly stage: Stage;
   readonly ctx: Context;
   readonly store: Store;
-  readonly clock: TestClock;
+  readonly clock: StoppedClock;
 };
 
 export function openArena(): Arena {

@@ -12,7 +12,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { engine } from '../support/engine.ts';
 import type { TestClock } from '../support/service.ts';
 
-type StoppedClock = Omit<TestClock, 'stop'>;
+export type StoppedClock = Omit<TestClock, 'stop'>;
 
 /** A clock that only changes when it is set. */
 export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): StoppedClock {
