@@ -13,13 +13,13 @@
  * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
  * or a browser are omitted with a notice, and fail the run if `CI` is set.
  *
- * A file of `test/browser` that fails runs once more, because the timing of a browser and its downloads is not that of the
- * service. The end of the output names it, and what failed.
+ * A process in which a test fails runs its files once more at the end, each alone. The end of the output names what failed
+ * before, and the run fails if it fails again. With more than a few such processes, nothing is repeated.
  *
  * It is stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which
  * no test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
-import { accessSync, constants, globSync } from 'node:fs';
+import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -29,7 +29,7 @@ import { parseArgs } from 'node:util';
 import { findChromium } from './support/chromium.ts';
 import { engineNames, type EngineId } from './support/engine-database.ts';
 import { startSharedPostgres } from './support/postgres-database.ts';
-import { openRunFolder } from './support/scratch.ts';
+import { openRunFolder, runFolder } from './support/scratch.ts';
 
 /** These files use no engine, or all of them, or test the command line: they run once. */
 const once =
@@ -88,6 +88,7 @@ const alone =
 /** With more files, one process would run long after the others have ended. */
 const filesInProcessMax = 12;
 const sharedMain = 'test/support/run-files.ts';
+const processorTime = join(import.meta.dirname, 'support/processor-time.ts');
 /** The longest files start first, which keeps them from running alone at the end. */
 const order = [
   heavy,
@@ -96,6 +97,8 @@ const order = [
   /^test\/(conformance|interleaving)\//,
 ];
 const slowestShown = 10;
+/** The most processes whose files are repeated: more of them have a cause that a repetition does not change. */
+const repeatedMax = 5;
 const failureTextMax = 1_000;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
@@ -153,7 +156,7 @@ const named = positionals.map((path) => relative('', path));
 const runKind = values.soak ? 'soak' : 'test';
 const isOnCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
 /** On a cluster, all of whose servers are on this machine, a file can take an hour. */
-const minutesPerFile = { cluster: 120, soak: 25, test: 10 } as const;
+const minutesPerFile = { cluster: 120, soak: 50, test: 25 } as const;
 const timeoutPerFileMs = minutesPerFile[isOnCluster ? 'cluster' : runKind] * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
@@ -270,8 +273,18 @@ function suiteOf({ files: [file], engine }: Job): { tests: number; seconds: numb
   return suite;
 }
 
-async function runFiles(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
+type Ran = {
+  readonly job: Job;
+  readonly events: readonly TestEvent[];
+  /** With the processes that it started. */
+  readonly processorSeconds: number;
+};
+
+let processes = 0;
+
+async function runFiles(job: Job): Promise<Ran> {
   const startedAt = performance.now();
+  const record = join(runFolder(), `processor-time-${(processes += 1)}`);
   const [file] = job.files;
   const isShared = job.files.length > 1;
   const signal = AbortSignal.timeout(timeoutPerFileMs * job.files.length);
@@ -280,10 +293,13 @@ async function runFiles(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
     ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
     ...process.env,
     ...(job.engine !== null && { TEST_ENGINE: job.engine }),
+    TEST_RUNNER: String(process.pid),
+    TEST_PROCESSOR_TIME: record,
   };
   const stream: AsyncIterable<TestEvent> = run({
     files: [isShared ? sharedMain : file],
     argv: isShared ? [...job.files] : [],
+    execArgv: ['--import', processorTime],
     signal,
     testNamePatterns: values.name,
     env,
@@ -292,15 +308,17 @@ async function runFiles(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const seconds = (performance.now() - startedAt) / 1_000;
   suiteOf(job).seconds += seconds;
   if (!isShared) durations.push({ name: describe(job), seconds });
-  return { job, events };
+  // A process that was killed has none.
+  const processorSeconds = existsSync(record) ? Number(readFileSync(record, 'utf8')) : 0;
+  return { job, events, processorSeconds };
 }
 
 /** Adds one file's results to the totals and yields the events to show. */
-function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
+function* evaluate({ job, events, processorSeconds }: Ran): Generator<TestEvent> {
   const summaries = events.flatMap((event) => (event.type === 'test:summary' ? [event.data] : []));
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
-  yield heading(describe(job));
+  yield heading(`${describe(job)}: ${processorSeconds.toFixed(1)} s of processor time`);
   const failures = failuresOf(job, events);
   complaints.push(...failures);
   if (failures.length === 0 && !summaries.every((summary) => summary.success))
@@ -391,7 +409,7 @@ function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
 
 async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   const waiting = [...jobs];
-  const repeated = new Set<Job>();
+  const failed: Ran[] = [];
   const running = new Map<Job, ReturnType<typeof runFiles>>();
   while (waiting.length + running.size > 0) {
     for (
@@ -400,17 +418,26 @@ async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
       next = takeNext(waiting, [...running.keys()])
     )
       running.set(next, runFiles(next));
-    const { job, events } = await Promise.race(running.values());
-    running.delete(job);
-    const failures = failuresOf(job, events);
-    if (failures.length === 0 || !inBrowser.test(job.files[0]) || repeated.has(job)) {
-      yield* evaluate(job, events);
+    const ran = await Promise.race(running.values());
+    running.delete(ran.job);
+    if (hasFailed(ran)) failed.push(ran);
+    else yield* evaluate(ran);
+  }
+  for (const ran of failed) {
+    const { job, events } = ran;
+    if (failed.length > repeatedMax) {
+      yield* evaluate(ran);
       continue;
     }
-    repeated.add(job);
-    waiting.push(job);
-    notices.push(...failures.map((failure) => `failed, and ran again: ${failure}`));
+    const failures = failuresOf(job, events);
+    const reasons = failures.length > 0 ? failures : [`${describe(job)}: failed without a failed test`];
+    notices.push(...reasons.map((reason) => `failed, and ran again: ${reason}`));
+    for (const file of job.files) yield* evaluate(await runFiles({ ...job, files: [file] }));
   }
+}
+
+function hasFailed({ events }: Ran): boolean {
+  return events.some((event) => event.type === 'test:summary' && !event.data.success);
 }
 
 function note(message: string): TestEvent {

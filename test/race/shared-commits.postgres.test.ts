@@ -67,11 +67,11 @@ async function sharing<T>(
   const responses = Promise.all(requests.map((send) => send()));
   await until(async () => (await metricOf(service, 'largesse_script_queue_depth')) >= waiting, 60_000);
   await client.query(`select pg_advisory_unlock(${gate})`);
-  await responses;
+  const all = await responses;
   const after = await commitsOf(service);
   const [commits, scripts] = [after.commits - before.commits, after.scripts - before.scripts];
   assert.ok(scripts - commits >= waiting / 2, `${scripts} scripts in ${commits} commits`);
-  return responses;
+  return all;
 }
 
 test('creations and movements of different cards share commits, including errors and keys', async () => {

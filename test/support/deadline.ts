@@ -8,7 +8,7 @@ const idleMs = 30;
 const pollMs = 1_000;
 
 /** Returns how many times as long as on an idle machine an empty process takes now, at least 1. */
-export function slowness(): number {
+function slowness(): number {
   const startedAt = performance.now();
   spawnSync(process.execPath, ['-e', '']);
   return Math.max(1, (performance.now() - startedAt) / idleMs);
