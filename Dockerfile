@@ -1,3 +1,11 @@
+FROM node:26-slim AS build
+
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY . .
+RUN node packaging/npm/build.ts
+
 FROM node:26-slim
 
 ENV NODE_ENV=production \
@@ -6,9 +14,7 @@ ENV NODE_ENV=production \
     DATABASE_URL=file:/data/largesse.db
 
 WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
-COPY . .
+COPY --from=build /build/build/npm ./
 
 # The database and, beside it, the key file.
 RUN install --directory --owner=node --group=node --mode=0700 /data

@@ -1,4 +1,4 @@
-// Runs the command line in this process: the sources of a clone, or else the JavaScript of the npm package.
+// Runs the command line in this process: the sources of a clone, or else the bundle of the npm package.
 import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -19,6 +19,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 // A function, because the script of a single executable cannot await at its top level.
 async function run(): Promise<void> {
+  const { nameSourcesInStacks } = await import('./platform/stack-traces.ts');
+  nameSourcesInStacks();
   const { program } = await import('./cli/program.ts');
   const { reportFailure } = await import('./cli/failure.ts');
   try {

@@ -12,28 +12,17 @@ import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
-  globSync,
   mkdirSync,
   mkdtempDisposableSync,
   readFileSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
-import { packagedAssets } from '../../src/console/kit/assets.ts';
-import { readFolders } from '../files.ts';
+import { bundle, bundledFile, filesToRead, joinLicences, licencesOf, threads } from '../bundle.ts';
 
 const root = join(import.meta.dirname, '../..');
-const threads = [
-  'storage/sqlite/checkpoint-worker',
-  'delivery/webhooks/thread-main',
-  'cli/verify-worker',
-  'start/backups/thread-main',
-];
-
 const { values } = parseArgs({
   options: {
     output: { type: 'string', default: join(root, 'build/binary/largesse') },
@@ -60,75 +49,16 @@ if (version !== process.version)
 
 using work = mkdtempDisposableSync(join(tmpdir(), 'largesse-binary-'));
 
-/** Bundles a main module into one script, and returns the script and the packages in it. */
-async function bundle(
-  main: string,
-): Promise<{ readonly file: string; readonly packages: readonly string[] }> {
-  // Two threads can have main modules of the same name in different folders.
-  const file = join(work.path, `${main.replaceAll('/', '-')}.js`);
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: [`src/${main}.ts`],
-    outfile: file,
-    bundle: true,
-    platform: 'node',
-    // Compiled code is stored for scripts only, not for modules.
-    format: 'cjs',
-    target: `node${process.versions.node}`,
-    // An optional native client of pg that is not installed, and `largesse mcp`, which belongs to the npm package.
-    external: ['pg-native', './src/mcp/serve.ts'],
-    keepNames: true,
-    legalComments: 'none',
-    metafile: true,
-    // `import.meta` is used only where the program is not a single executable.
-    logOverride: { 'empty-import-meta': 'silent' },
-  });
-  const folders = Object.keys(metafile.inputs).flatMap(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
-  );
-  return { file, packages: folders };
-}
-
-/** Returns the licences of the packages that the executable contains. */
-function licencesOf(packages: readonly string[]): string {
-  const parts = [...new Set(packages)].toSorted().map((folder) => {
-    const {
-      name,
-      version: packageVersion,
-      license,
-    } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
-      readonly name: string;
-      readonly version: string;
-      readonly license?: string;
-    };
-    const [file] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: join(root, folder) });
-    const text =
-      file === undefined
-        ? `Licence: ${license ?? 'unknown'}`
-        : readFileSync(join(root, folder, file), 'utf8');
-    return `${name} ${packageVersion}\n\n${text.trim()}`;
-  });
-  // The archive of Node.js has its licence, with the ones of its libraries, next to its programs.
-  const ofNode = join(dirname(dirname(node)), 'LICENSE');
-  parts.unshift(
-    `Node.js ${version}\n\n${existsSync(ofNode) ? readFileSync(ofNode, 'utf8').trim() : `https://github.com/nodejs/node/blob/${version}/LICENSE`}`,
-  );
-  return `${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
-}
-
-const main = await bundle('cli');
-const bundles = await Promise.all(threads.map(async (thread) => ({ thread, ...(await bundle(thread)) })));
-const packaged = packagedAssets().map(
-  ([name, url]) => [`console/assets/${name}`, fileURLToPath(url)] as const,
-);
+const scripts = join(work.path, 'scripts');
+const { packages } = await bundle(scripts, 'scripts');
+const { files, packages: ofAssets } = filesToRead();
+const main = join(scripts, bundledFile('cli'));
 const assets = Object.fromEntries([
-  ...readFolders.flatMap((folder) =>
-    globSync(`src/${folder}/*`, { cwd: root }).map(
-      (path) => [relative('src', path), join(root, path)] as const,
-    ),
+  ...files,
+  ...threads.map((thread) => [bundledFile(thread), join(scripts, bundledFile(thread))] as const),
+  ...['cli', ...threads].map(
+    (each) => [`${bundledFile(each)}.map`, join(scripts, `${bundledFile(each)}.map`)] as const,
   ),
-  ...packaged,
-  ...bundles.map(({ thread, file }) => [`${thread}.js`, file] as const),
   ['../package.json', join(root, 'package.json')],
 ]) as Readonly<Record<string, string>>;
 
@@ -143,7 +73,7 @@ mkdirSync(dirname(output), { recursive: true });
 writeFileSync(
   configuration,
   JSON.stringify({
-    main: main.file,
+    main,
     executable,
     output,
     assets,
@@ -152,8 +82,10 @@ writeFileSync(
   }),
 );
 execFileSync(node, ['--build-sea', configuration], { stdio: 'inherit' });
-const packages = [main, ...bundles].flatMap((each) => each.packages);
-const ofAssets = packaged.map(([, file]) =>
-  relative(root, file).replace(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+).*$/, '$1'),
+// The archive of Node.js has its licence, with the ones of its libraries, next to its programs.
+const ofNode = join(dirname(dirname(node)), 'LICENSE');
+const licenceOfNode = `Node.js ${version}\n\n${existsSync(ofNode) ? readFileSync(ofNode, 'utf8').trim() : `https://github.com/nodejs/node/blob/${version}/LICENSE`}`;
+writeFileSync(
+  `${output}.licences.txt`,
+  joinLicences([licenceOfNode, ...licencesOf([...packages, ...ofAssets])]),
 );
-writeFileSync(`${output}.licences.txt`, licencesOf([...packages, ...ofAssets]));

@@ -6,6 +6,9 @@ import { publicIdsOf } from '../platform/public-id.ts';
 import { runTasks } from '../service/proofs/verify.ts';
 import { connect } from '../storage/sqlite/connection.ts';
 import { nextTask, type ThreadData } from './verify-tasks.ts';
+import { nameSourcesInStacks } from '../platform/stack-traces.ts';
+
+nameSourcesInStacks();
 
 assert(parentPort, 'this module runs in a worker thread only');
 const { file, plan, publicIdKey, mismatchesMax, thread, progress } = workerData as ThreadData;

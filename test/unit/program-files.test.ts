@@ -1,8 +1,9 @@
-/** One module finds the files that the program reads, because the npm package and the executable have no sources. */
+/** One module finds the files that the program reads, because bundles and the executable have no sources. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
+import { threads } from '../../packaging/bundle.ts';
 import { programFilesIn, readProgramFile } from '../../src/platform/program-files.ts';
 
 const sources = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
@@ -18,12 +19,12 @@ test('no other module finds files next to itself or starts a thread', () => {
   assert.deepEqual(using(/\bnew Worker\(/), ['src/platform/program-files.ts']);
 });
 
-test('the main module of every thread exists', () => {
+test('the main module of every thread exists and is bundled', () => {
   const mains = sources.flatMap(({ text }) =>
     Array.from(text.matchAll(/\bstartThread\(\s*'([^']+)'/g), ([, main = '']) => main),
   );
-  assert.ok(mains.length >= 2, `${mains.length} threads`);
   for (const main of mains) assert.ok(readProgramFile(`${main}.ts`).length > 0, main);
+  assert.deepEqual(mains.toSorted(), threads.toSorted(), 'each is bundled');
 });
 
 test('the files of a folder are listed in order', () => {

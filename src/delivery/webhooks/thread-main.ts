@@ -5,6 +5,9 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { openOutbound } from './post.ts';
 import type { Orders, Report } from './thread.ts';
+import { nameSourcesInStacks } from '../../platform/stack-traces.ts';
+
+nameSourcesInStacks();
 
 /** The value of nice(1): about a tenth of the processor time of a thread with 0, if both need more than is available. */
 const niceness = 10;

@@ -19,6 +19,9 @@ import { inspectFile } from '../../storage/sqlite/inspection.ts';
 import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import type { OpenOrder, OpenReport, ThreadReport, SealOrder, SealReport } from './thread.ts';
+import { nameSourcesInStacks } from '../../platform/stack-traces.ts';
+
+nameSourcesInStacks();
 
 /** The value of nice(1), as for webhooks: requests have priority. */
 const niceness = 10;

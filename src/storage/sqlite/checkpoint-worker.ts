@@ -10,6 +10,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckpointResult, Order } from './checkpoint-thread.ts';
 import { checkpointing, type WalState } from './checkpoints.ts';
+import { nameSourcesInStacks } from '../../platform/stack-traces.ts';
+
+nameSourcesInStacks();
 
 assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;
