@@ -26,6 +26,7 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { makePackage } from '../packaging/npm/package.ts';
 import { findChromium } from './support/chromium.ts';
 import { engineNames, type EngineId } from './support/engine-database.ts';
 import { startSharedPostgres } from './support/postgres-database.ts';
@@ -41,6 +42,8 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * run on both.
  */
 const onServerLater = /^test\/(?:http|money|race)\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+/** A run of only these files makes no bundle: they start few processes, from the sources. */
+const withoutBundle = /^test\/(unit|http|delivery|conformance|interleaving)\//;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
@@ -469,6 +472,12 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
   const needsServer = jobs.some(
     ({ files: [file], engine }) => engine !== 'sqlite' && !withoutServer.test(file),
   );
+  // A preloaded module of a cluster changes the limits of the sources.
+  if (!isOnCluster && jobs.some(({ files: [file] }) => !withoutBundle.test(file))) {
+    const program = join(runFolder(), 'program');
+    await makePackage(program);
+    process.env['TEST_PROGRAM'] = program;
+  }
   await using postgres = isNamed || !needsServer ? undefined : await startSharedPostgres();
   if (postgres) process.env['TEST_POSTGRES_URL'] = postgres.url();
   await pipeline(runEverything(jobs), new spec(), process.stdout, { end: false });

@@ -1,7 +1,6 @@
 /** The erasure of a customer with many cards continues after its process is killed, and then nothing is left. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/start/config.ts';
@@ -13,12 +12,12 @@ import { assertVerified } from '../support/kills.ts';
 import { startProgram } from '../support/programs.ts';
 import { seeded } from '../support/seeded.ts';
 import { command, databaseToServe } from '../support/served.ts';
+import { commandLine } from '../support/program.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const cards = Number(process.env['ERASURE_CARDS'] ?? 300);
 const email = 'ada.lovelace@example.com';
-const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
 test('an erasure that is killed repeatedly continues, and leaves no byte of the address', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);

@@ -1,14 +1,12 @@
 /** The first run as a shop owner sees it: the service at a terminal, the link, the shop, and a session. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import test from 'node:test';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { send } from '../support/http-client.ts';
 import { startProgram, type Program } from '../support/programs.ts';
 import { makeHome, type Home } from './largesse.ts';
-
-const executable = join(import.meta.dirname, '../../bin/largesse.js');
+import { executable } from '../support/program.ts';
 
 /** Starts the service at a pseudo-terminal: `script` of util-linux, or of BSD and macOS. */
 function startAtTerminal({ database, folder }: Home, environment: Readonly<Record<string, string>>): Program {

@@ -4,13 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import type { DatabaseWish, Engine, EngineDatabase, Environment } from '../support/engine-database.ts';
 import { isEndless, runCommand } from '../support/command-line.ts';
 import { engine } from '../support/engine.ts';
 import { runProgram, startProgram, type Exit, type Program, type Result } from '../support/programs.ts';
-
-const executable = join(import.meta.dirname, '../../bin/largesse.js');
+import { executable } from '../support/program.ts';
 
 export type Home = AsyncDisposable & {
   readonly database: EngineDatabase;

@@ -3,13 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { messageBytesMax } from '../../src/mcp/serve.ts';
 import { runCommand } from '../support/command-line.ts';
-
-const executable = join(import.meta.dirname, '../../bin/largesse.js');
+import { executable } from '../support/program.ts';
 
 const initialize = JSON.stringify({
   jsonrpc: '2.0',

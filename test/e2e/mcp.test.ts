@@ -1,15 +1,14 @@
 /** `largesse mcp` as a host starts it: over standard input and output, with the client of the official SDK. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { callTool, type Arguments } from '../support/agent.ts';
 import { startService } from '../support/service.ts';
+import { executable } from '../support/program.ts';
 
 const domain = 'flowers.example';
-const executable = join(import.meta.dirname, '../../bin/largesse.js');
 const service = await startService({ stores: [{ domain }] });
 after(() => service[Symbol.asyncDispose]());
 const token = await service.token(domain);

@@ -5,7 +5,6 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
@@ -19,6 +18,7 @@ import { engine } from '../support/engine.ts';
 import { newCustomer, nothingAcknowledged, type Acknowledged, type Customer } from './customer.ts';
 import { newStore } from './open-books.ts';
 import { openMoneyClient, type MoneyClient } from './client.ts';
+import { commandLine, sourceCommandLine } from '../support/program.ts';
 
 export type CrashPlan = {
   readonly rounds: number;
@@ -40,8 +40,6 @@ export type CrashReport = {
 
 const customersAtOnce = 16;
 const sharedCards = 3;
-
-const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
 export async function crash({
   rounds,
@@ -108,8 +106,9 @@ async function serve(
   imports: readonly string[],
 ): Promise<{ readonly process: ChildProcess; readonly url: string }> {
   const options = imports.flatMap((path) => ['--import', path]);
+  const program = imports.length > 0 ? sourceCommandLine : commandLine;
   const { NODE_OPTIONS } = process.env;
-  const child = spawn(process.execPath, [...options, commandLine, 'serve'], {
+  const child = spawn(process.execPath, [...options, program, 'serve'], {
     env: { ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }), ...environment, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -10,12 +10,12 @@ import { startProgram } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { seeded } from '../support/seeded.ts';
 import { databaseToServe, openShop, serve } from '../support/served.ts';
+import { commandLine } from '../support/program.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const rows = Number(process.env['BATCH_ROWS'] ?? 10_000);
 const kills = Number(process.env['BATCH_KILLS'] ?? 6);
-const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
 for (const withService of [false, true])
   test(`an import that is killed repeatedly${withService ? ', as the service is,' : ''} issues each card once`, async (t) => {

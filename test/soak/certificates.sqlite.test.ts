@@ -23,9 +23,9 @@ import { freePorts, takesConnections } from '../support/postgres-port.ts';
 import { runProgram, startProgram, type Program } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { getSecurely } from '../support/secure-client.ts';
+import { commandLine } from '../support/program.ts';
 
 const rounds = Number(process.env['CERTIFICATE_KILLS'] ?? 40);
-const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
 type Installation = {
   readonly folder: string;

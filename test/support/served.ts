@@ -1,6 +1,5 @@
 /** The service as a separate process, started by its command line. */
 
-import { join } from 'node:path';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { scopes } from '../../src/domain/stores/store.ts';
@@ -11,10 +10,10 @@ import type { DatabaseWish, EngineDatabase, Environment } from './engine-databas
 import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
 import { runProgram, startProgram, type Program, type Result } from './programs.ts';
+import { commandLine } from './program.ts';
 
 /** Long enough if ten start at once. */
 const startTimeoutMs = 60_000;
-const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
 /** A database of one test. `environment` configures a service on it. */
 export async function databaseToServe(wish?: DatabaseWish): Promise<EngineDatabase> {
