@@ -10,7 +10,6 @@ import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../platform/secret.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from '../platform/key-file.ts';
 import { keysOf } from '../platform/keys.ts';
-import { rebuildOutdatedSums } from '../service/books/rebuild.ts';
 import { assertNotHalfCopied } from '../service/moves/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from '../service/proofs/key-check.ts';
 import { isBeforeRelease, loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
@@ -106,10 +105,6 @@ export async function openDatabase(
     testClock?.follow(sandbox?.offsetMs ?? 0);
     const clock = testClock?.clock ?? liveClock(wallClock);
     const random = systemRandom(clock);
-    if (prepare)
-      await rebuildOutdatedSums(storage, () =>
-        openStorage(config, { ...options, create: false, moveLog: false, withoutTimeLimit: true }),
-      );
 
     // With key checks, the database had a key file: another process has just created both, or the file is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))

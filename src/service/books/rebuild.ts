@@ -1,10 +1,7 @@
 /** Computes the sums of closed days again from the ledger, and stores them. */
 
 import type { Store } from '../../domain/stores/store.ts';
-import { areSumsOutdated } from '../../storage/books/stored-sums.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { listOpenStores } from '../../storage/stores/store.ts';
 import { replaceAges, replaceDay } from '../proofs/books-check.ts';
 import { listAllClosedDays } from './books.ts';
 import { recompute } from './recompute.ts';
@@ -29,24 +26,4 @@ export async function rebuildSums(storage: Storage, store: Store): Promise<numbe
     if (isStored) return days.length;
   }
   return undefined;
-}
-
-/**
- * Rebuilds the sums that an earlier version stored, after a migration.
- * @param open opens the database without a time limit, because each store is summed in one transaction.
- */
-export async function rebuildOutdatedSums(
-  storage: Pick<Storage, 'read'>,
-  open: () => Storage,
-): Promise<void> {
-  const stores = await storage.read(listOutdatedStores);
-  if (stores.length === 0) return;
-  await using unlimited = open();
-  for (const store of stores) await rebuildSums(unlimited, store);
-}
-
-function* listOutdatedStores(): Script<readonly Store[]> {
-  const stores = (yield* listOpenStores()).map(({ store }) => store);
-  const areOutdated = yield* parallel(...stores.map((store) => areSumsOutdated(store)));
-  return stores.filter((_, place) => areOutdated[place]);
 }

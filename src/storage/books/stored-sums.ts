@@ -147,17 +147,6 @@ export function* listSums({ id, currency }: StoreKey, { from, to }: StoredDays):
 /** The tables with sums that can be computed again from the ledger. */
 export const rebuiltTables: ReadonlySet<string> = new Set(['store_days', 'store_ages']);
 
-/**
- * Whether an earlier version stored the sums of a store. One row shows it, because all sums by the month of issue are
- * replaced in one transaction, after those of the days.
- */
-export function* areSumsOutdated({ id, currency }: StoreKey): Script<boolean> {
-  const row = yield* first(sql<{ tax: bigint | null }>`
-    select tax from store_ages where store_id = ${id} and currency = ${currency.code}
-    order by issued, month, bucket limit 1`);
-  return row?.tax === null;
-}
-
 type AgeRow = Pick<
   AgeSum,
   'issued' | 'period' | 'bucket' | 'raised' | 'lowered' | 'tax' | 'sold' | 'redeemed'
