@@ -62,9 +62,13 @@ export async function distributeTables(session: Session): Promise<readonly strin
     `select conrelid::regclass::text as name, confrelid::regclass::text as referenced from pg_constraint
      where contype = 'f' and connamespace = current_schema()::regnamespace`,
   );
+  const names = inReferenceOrder(tables, references);
+  const divided = names.filter((name) => tableKinds[name] === 'by store');
+  // The rows of a store in all these tables are on one server. A new table joins those that are distributed already.
+  const [first = null] = [...divided.filter(isDone), ...divided];
   const distributed: string[] = [];
-  for (const name of inReferenceOrder(tables, references)) {
-    const call = callFor(name);
+  for (const name of names) {
+    const call = callFor(name, name === first ? 'none' : first);
     if (call === undefined || isDone(name)) continue;
     await session.runText(call);
     distributed.push(name);
@@ -97,14 +101,10 @@ function inReferenceOrder(
   return sorted;
 }
 
-const firstDivided = 'access_tokens';
-
-function callFor(name: string): string | undefined {
+function callFor(name: string, colocatedWith: string | null): string | undefined {
   switch (tableKinds[name]) {
     case 'by store':
-      return name === firstDivided
-        ? `select create_distributed_table('${name}', 'store_id', colocate_with => 'none')`
-        : `select create_distributed_table('${name}', 'store_id', colocate_with => '${firstDivided}')`;
+      return `select create_distributed_table('${name}', 'store_id', colocate_with => '${colocatedWith}')`;
     case 'everywhere':
       return `select create_reference_table('${name}')`;
     default:
