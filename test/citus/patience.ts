@@ -6,24 +6,24 @@
 
 import { registerHooks } from 'node:module';
 
-const config = import.meta.resolve('../../src/start/config.ts');
+const limits = import.meta.resolve('../../src/platform/limits.ts');
 const factor = 6;
 const limit =
-  /\b(connectTimeoutMs|connectionWaitMaxMs|scriptMaxMs|lockWaitMaxMs|idleTransactionMaxMs): ([\d_]+)/g;
+  /^  (connectTimeoutMs|connectionWaitMaxMs|scriptMaxMs|lockWaitMaxMs|idleTransactionMaxMs): ([\d_]+)/gm;
 const limitsCount = 5;
 
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
     const { source: bytes } = loaded;
-    if (url !== config || !bytes) return loaded;
+    if (url !== limits || !bytes) return loaded;
     let changed = 0;
     const text = typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes);
     const source = text.replaceAll(limit, (_text, name: string, ms: string) => {
       changed += 1;
-      return `${name}: ${Number(ms.replaceAll('_', '')) * factor}`;
+      return `  ${name}: ${Number(ms.replaceAll('_', '')) * factor}`;
     });
-    if (changed !== limitsCount) throw new Error(`${changed} of ${limitsCount} limits are in ${config}`);
+    if (changed !== limitsCount) throw new Error(`${changed} of ${limitsCount} limits are in ${limits}`);
     return { ...loaded, source };
   },
 });
