@@ -1,21 +1,50 @@
 #!/bin/sh
 # Builds Citus from its source and installs it into Debian's PostgreSQL 15. See README.md.
-#   sh test/citus/build.sh <a clone of https://github.com/citusdata/citus>
-# The clone is changed: it is checked out at the tag below, and one file is patched.
+#   sh test/citus/build.sh [--upgrade] <a clone of https://github.com/citusdata/citus>
+# The clone is changed: it is checked out at the tag below, and one file is patched. The server keeps its version and is not
+# restarted. Other packages are upgraded only with --upgrade.
 set -eu
+upgrade=
+if [ "${1:-}" = --upgrade ]; then
+  upgrade=yes
+  shift
+fi
 tag=v13.2.2
 commit=cc91f4c29cc358f66e70eb1ef204a45999933926
 source=${1:?the folder of a clone of https://github.com/citusdata/citus}
 
+# Debian creates and starts a cluster when it installs the server, and restarts the clusters when it upgrades it.
+server=$(dpkg-query -W -f '${db:Status-Status} ${Version}' postgresql-15 2>/dev/null || true)
+case $server in
+  'installed '*) server=${server#installed } ;;
+  *)
+    echo "postgresql-15 is not installed: install it first (this creates and starts a cluster)" >&2
+    exit 1
+    ;;
+esac
+
 missing=
-for package in gcc libc6-dev make postgresql-15 postgresql-server-dev-15 libkrb5-dev liblz4-dev libzstd-dev libssl-dev \
-  libxml2-dev libicu-dev libreadline-dev zlib1g-dev; do
+for package in gcc libc6-dev make postgresql-server-dev-15 libkrb5-dev liblz4-dev libzstd-dev libssl-dev libxml2-dev \
+  libicu-dev libreadline-dev zlib1g-dev; do
   dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
   apt-get update -qq
-  # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+  install() {
+    # shellcheck disable=SC2086
+    apt-get install -y --no-install-recommends "$@" $missing "postgresql-15=$server" "postgresql-server-dev-15=$server"
+  }
+  plan=$(install --simulate) || {
+    echo "apt-get cannot install$missing beside postgresql-15 $server: upgrade postgresql-15 if a newer version replaced it" >&2
+    exit 1
+  }
+  upgrades=$(printf '%s\n' "$plan" | sed -n -e 's/^Inst \([^ ]*\) \[.*/\1/p' -e 's/^Remv \([^ ]*\).*/\1 (removed)/p')
+  if [ -n "$upgrades" ] && [ -z "$upgrade" ]; then
+    printf 'these installed packages would be upgraded, which can restart services:\n%s\nto allow it: %s\n' \
+      "$upgrades" "sh $0 --upgrade $source" >&2
+    exit 1
+  fi
+  DEBIAN_FRONTEND=noninteractive install -qq
 fi
 
 cd "$source"
