@@ -10,6 +10,7 @@ import { startCluster } from './cluster.ts';
 
 /** Files that a run leaves out, each with the reason. All other tests have to pass. */
 const exceptions: Readonly<Record<string, string>> = {
+  'test/conformance/postgres-citus.test.ts': 'imitates a cluster on one server',
   'test/conformance/postgres-distribution.test.ts': 'imitates a cluster on one server',
   'test/conformance/postgres-server.test.ts': 'tests the servers that tests start, without the service',
   'test/conformance/postgres-session.test.ts':

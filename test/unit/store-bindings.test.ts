@@ -5,61 +5,11 @@ import test from 'node:test';
 import { tableKinds } from '../../src/storage/postgres/distribution.ts';
 import { citusDialect, postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import { allStatements, piecesMissing } from '../support/all-statements.ts';
+import { ofAllStores } from '../support/statements-of-all-stores.ts';
 import { changesRows, unboundTables } from '../support/store-bindings.ts';
 
 const isDivided = (table: string): boolean => tableKinds[table] === 'by store';
 const texts = await allStatements(citusDialect);
-
-/**
- * Statements that read rows of all stores, by the beginning that identifies them, and why. None of them changes or locks
- * rows. In a cluster they need every server, so no request and no start sends one.
- */
-const ofAllStores: readonly { readonly text: string; readonly why: string }[] = [
-  { text: 'select store_id, id from batches where codes_until <', why: 'finds work of the background job' },
-  { text: "select store_id, id from batches where state = 'running'", why: 'finds work of the background job' },
-  { text: "select id from webhooks where status = 'active' limit 1", why: 'finds out whether any webhook is active' },
-  { text: 'select store_id, id from stocks where codes_until <', why: 'finds work of the background job' },
-  { text: "select store_id, id from stocks where state = 'running'", why: 'finds work of the background job' },
-  { text: 'select 1 as one from wallets limit 1', why: 'finds out whether any store has a wallet' },
-  { text: 'select w.store_id, w.kind,', why: 'finds wallets with due updates' },
-  { text: 'select distinct store_id from accountants a', why: 'finds stores that send emails to accountants' },
-  { text: 'select distinct store_id from accountant_emails e where next_at <=', why: 'finds due emails to accountants' },
-  { text: 'select distinct store_id from online_sales o where next_at <=', why: 'finds due online sales' },
-  { text: 'select distinct store_id from online_sales o where notice_at <=', why: 'finds due emails about online sales' },
-  { text: 'select store_id, id from online_sales where paid_at is null', why: 'finds unpaid sales whose addresses are erased' },
-  { text: 'select store_id, id from online_sales where decided_at is not null', why: 'finds sales whose codes are erased' },
-  { text: 'select store_id, kind, is_test from payment_providers p', why: 'finds providers that were not compared' },
-  { text: 'select webhooks.store_id, webhooks.id,', why: 'finds webhooks with due deliveries' },
-  { text: 'select store_id, card_id, id from email_deliveries where next_at <=', why: 'finds due emails' },
-  { text: 'select next_at from email_deliveries where next_at is not null order by next_at', why: 'finds the time of the next email' },
-  { text: 'select next_at from email_deliveries where next_at is not null and store_id in', why: 'finds the time of the next email' },
-  { text: "select 1 as one from email_servers where state = 'verified' limit 1", why: 'only for the readiness check and the command doctor' },
-  { text: 'select distinct store_id from owner_notices where next_at <=', why: 'finds due emails to owners' },
-  { text: 'select count(*) as emails from email_deliveries where next_at is not null', why: 'only for the command status' },
-  { text: 'select store_id from email_settings where enabled = 1', why: 'finds stores that send reminders' },
-  { text: 'select 1 as one from customer_erasures limit 1', why: 'only once, by the background job' },
-  { text: 'select store_id, customer_id from customer_erasures where completed_at is null', why: 'finds unfinished erasures' },
-  { text: 'select max(newest.id) as id from', why: 'not sent in a distributed database' },
-  { text: "select store_id, id from holds where status = 'open'", why: 'finds expired holds' },
-  { text: 'select min(expires_at) as at from holds', why: 'only in a sandbox, which is not distributed' },
-  { text: 'select 1 as found from email_deliveries where lease is not null', why: 'only in a sandbox, which is not distributed' },
-  { text: 'select store_id, key_digest from idempotency_records where created_at <', why: 'finds old records' },
-  { text: 'select store_id, caller from lookup_throttle where refilled_at <=', why: 'finds refilled budgets' },
-  { text: 'select p.owner from (', why: 'finds logs with new entries' },
-  { text: 'select c.store_id as owner from log_cursors c', why: 'finds logs with new entries' },
-  { text: "select o.id as owner from (select id from stores where status <> 'arriving') o where o.id not in", why: 'finds logs that have to begin' },
-  { text: 'select distinct store_id as owner from log_backfills', why: 'finds logs with new entries' },
-  { text: 'select f.id from staff f join stores s', why: 'looks for the first owner; a start continues without it' },
-  { text: 'select t.id from access_tokens t join stores s', why: 'not sent in a distributed database' },
-  { text: 'select store_id, id from webhooks where (store_id, id) >', why: 'finds webhooks with old deliveries' },
-  { text: 'select store_id, id as card_id, ', why: 'only for the command verify, which reads everything' },
-  { text: 'select min(case when next_at <=', why: 'for the metrics, once a minute' },
-  { text: "select max(done_at) as last from setup_steps where step = 'backup'", why: 'for the metrics, once a minute' },
-  { text: "select store_id, step, done_at, staff_id from setup_steps where step = 'restored_copy'", why: 'only at a start with an embedded database' },
-  { text: 'select max(verified_at) as last, max(mismatches) as mismatches from verifications', why: 'for the metrics, once a minute' },
-  { text: "select count(*) as paused from webhooks where pause_reason <> 'requested'", why: 'for the metrics, once a minute' },
-  { text: 'select count(*) as records from idempotency_records', why: 'only for the command verify, which reads everything' },
-]; // prettier-ignore
 
 const oneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
