@@ -1,6 +1,6 @@
 /**
  * Copies an SQLite database with 100,000 cards into a Citus cluster, and verifies it there:
- * `node test/citus/copy.ts`. `CITUS_CARDS` sets the number of cards.
+ * `npx node test/citus/copy.ts`. `CITUS_CARDS` sets the number of cards.
  */
 
 import assert from 'node:assert/strict';

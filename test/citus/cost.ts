@@ -1,6 +1,6 @@
 /**
  * Compares the cost of operations on plain PostgreSQL and on a Citus cluster, both on this machine:
- * `node test/citus/cost.ts`. `CITUS_SECONDS` sets the duration of a measurement.
+ * `npx node test/citus/cost.ts`. `CITUS_SECONDS` sets the duration of a measurement.
  *
  * Both have the same settings, and their files in memory if enough is free, so times contain no disk. Each
  * measurement is the median of rounds that alternate between both. Processor time does not include what the servers

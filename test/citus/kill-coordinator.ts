@@ -1,5 +1,5 @@
 /**
- * The coordinator is killed while the service uses the workers: `node test/citus/kill-coordinator.ts`
+ * The coordinator is killed while the service uses the workers: `npx node test/citus/kill-coordinator.ts`
  *
  * Every request succeeds while it is down, readiness included, and no change is lost or made twice.
  * `CITUS_ROUNDS` and `CITUS_SEED` set the number of kills and the seed.

@@ -1,5 +1,5 @@
 /**
- * Workers are killed under load and started again: `node test/citus/kill-workers.ts`
+ * Workers are killed under load and started again: `npx node test/citus/kill-workers.ts`
  *
  * No acknowledged change is lost or made twice. While a worker is down, every request to the stores of the
  * others succeeds. `CITUS_ROUNDS` and `CITUS_SEED` set the number of kills and the seed.

@@ -1,6 +1,6 @@
 /**
  * Shards move between workers while stores are used and their events are read:
- * `node test/citus/move-shards.ts`
+ * `npx node test/citus/move-shards.ts`
  *
  * A reader of each store follows its events. It receives every event once, in an order that a second reader,
  * which starts at the end, repeats. The events of a card are in the order of its versions.

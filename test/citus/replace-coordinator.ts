@@ -1,6 +1,6 @@
 /**
  * A coordinator with a synchronous standby is killed under load, and the standby is promoted and replaces it in the
- * cluster: `node test/citus/replace-coordinator.ts`
+ * cluster: `npx node test/citus/replace-coordinator.ts`
  *
  * One process names both hosts of the coordinator in its URL, and one uses a worker. No acknowledged change is lost or
  * made twice, no request of the second process fails, and afterwards a new store can be created. `CITUS_SEED` sets the

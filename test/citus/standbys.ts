@@ -1,5 +1,5 @@
 /**
- * A worker with a synchronous standby: `node test/citus/standbys.ts`
+ * A worker with a synchronous standby: `npx node test/citus/standbys.ts`
  *
  * While the standby is stopped, no change of the worker's stores is acknowledged, also if the wait is canceled, and
  * other stores work. Then the worker is killed under load, its standby is promoted and replaces it in the cluster:

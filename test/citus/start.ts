@@ -1,6 +1,6 @@
 /**
  * Starts a Citus cluster with an empty database and keeps it until it is ended with Ctrl+C or SIGTERM:
- * `node test/citus/start.ts`
+ * `npx node test/citus/start.ts`
  */
 
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
  * Runs suites of the repository on a Citus cluster that it starts:
- * `node test/citus/suites.ts test/race/*.test.ts`, with the options of `npm test`.
+ * `npx node test/citus/suites.ts test/race/*.test.ts`, with the options of `npm test`.
  */
 
 import { spawn } from 'node:child_process';
