@@ -1,7 +1,8 @@
-/** The longer time limits of the suites that run on a Citus cluster. */
+/** The tests that run by hand on a Citus cluster. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { limits } from '../../src/platform/limits.ts';
 
@@ -27,4 +28,13 @@ test('the suites on a cluster have six times the time for the database, and the 
     lockWaitMaxMs: lockWaitMaxMs * 6,
     idleTransactionMaxMs: idleTransactionMaxMs * 6,
   });
+});
+
+test('the documentation has the result of the tests on Citus for this version', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+  const text = readFileSync('docs/deployment.md', 'utf8');
+  const row = text.split('\n').find((line) => line.startsWith('| [Citus]')) ?? '';
+  const advice =
+    'run test/citus, and record its result with the version and the date (CONTRIBUTING.md, Release)';
+  assert.match(row, new RegExp(` on \\d{4}-\\d{2}-\\d{2} with version ${RegExp.escape(version)},`), advice);
 });
