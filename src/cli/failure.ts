@@ -10,6 +10,7 @@ import { CopyError } from '../service/moves/copy.ts';
 import { StartError } from '../start/error.ts';
 import { MigrationError } from '../storage/schema/migration-error.ts';
 import { TimelineFileError } from '../platform/timeline-file.ts';
+import { errorText, systemErrorText } from '../platform/system-error.ts';
 import { NotWritable } from '../storage/sqlite/connection.ts';
 
 /** The command is rejected. The message is for its user. */
@@ -40,7 +41,7 @@ export function reportFailure(error: unknown): number {
   if (error instanceof Fault) console.error(`largesse: ${describeFault(error)}`);
   else if (expected.some((kind) => error instanceof kind))
     console.error(`largesse: ${(error as Error).message}`);
-  else console.error('largesse:', isPlain(error) ? error.message : error);
+  else console.error('largesse:', systemErrorText(error) ?? (isPlain(error) ? error.message : error));
   return error instanceof StartError && error.isPermanent ? 2 : 1;
 }
 
@@ -51,7 +52,7 @@ export function describeFault({ code, detail, errors, cause }: Fault): string {
       .join('; ');
   }
   if (code === 'unavailable' && cause instanceof Error)
-    return `the database cannot be used: ${cause.message}`;
+    return `the database cannot be used: ${errorText(cause)}`;
   if (code === 'store-closed')
     return 'the store is closed, because it is being moved or was moved to another installation';
   // The cause names the file and the remedy.
@@ -59,7 +60,7 @@ export function describeFault({ code, detail, errors, cause }: Fault): string {
   return detail ?? code.replaceAll('-', ' ');
 }
 
-/** Errors of the system or a database (no such file, port in use, wrong password) need no stack trace. */
+/** Errors of the system or a database, such as a wrong password, need no stack trace. */
 function isPlain(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return 'syscall' in error || 'errcode' in error || 'severity' in error || error.constructor === Error;

@@ -1,5 +1,7 @@
 /** Files that commands make. */
 
+import { codeOf } from '../platform/error-code.ts';
+import { errorText } from '../platform/system-error.ts';
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -13,14 +15,16 @@ export function assertCanMake(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     const folder = dirname(file);
     if (code === 'EEXIST') throw new CommandError(`${file} already exists`);
     if (code === 'ENOENT' && !existsSync(folder))
       throw new CommandError(`the folder ${folder} does not exist`);
+    const isDenied = code === 'EACCES' || code === 'EPERM';
     throw new CommandError(
-      `${accountOf()} cannot make a file in the folder ${folder}: ${reason}. Give that account the folder with chown, or choose another one`,
+      isDenied
+        ? `${accountOf()} cannot make a file in the folder ${folder}: give that account the folder with chown, or choose another one`
+        : errorText(error),
       { cause: error },
     );
   }

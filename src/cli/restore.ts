@@ -1,5 +1,6 @@
 /** `largesse restore` */
 
+import { errorText } from '../platform/system-error.ts';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -112,7 +113,7 @@ async function copyVerified(
     syncFile(temporary);
     return verification;
   } catch (error) {
-    const reason = (error instanceof Error ? error.message : String(error)).replaceAll(temporary, backup);
+    const reason = errorText(error).replaceAll(temporary, backup);
     throw new CommandError(`${backup} was not restored, and the database was not changed: ${reason}`, {
       cause: error,
     });

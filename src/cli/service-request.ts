@@ -1,5 +1,6 @@
 /** Requests of commands to the service, on this machine or through its proxy. */
 
+import { errorText } from '../platform/system-error.ts';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { textOfResponse } from '../platform/response-text.ts';
@@ -92,5 +93,5 @@ function parsed(text: string): unknown {
 /** A name with several addresses fails with one error for each of them. */
 function reasonOf(error: unknown): string {
   const [first] = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
-  return first instanceof Error ? first.message : String(first);
+  return errorText(first);
 }

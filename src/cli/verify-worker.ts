@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { publicIdsOf } from '../platform/public-id.ts';
 import { runTasks } from '../service/proofs/verify.ts';
 import { connect } from '../storage/sqlite/connection.ts';
+import { openToRead } from '../storage/sqlite/open-file.ts';
 import { nextTask, type ThreadData } from './verify-tasks.ts';
 import { nameSourcesInStacks } from '../platform/stack-traces.ts';
 
@@ -12,7 +13,7 @@ nameSourcesInStacks();
 
 assert(parentPort, 'this module runs in a worker thread only');
 const { file, plan, publicIdKey, mismatchesMax, thread, progress } = workerData as ThreadData;
-const { database, begin, drive } = connect(file, { readOnly: true });
+const { database, begin, drive } = openToRead(file, (name) => connect(name, { readOnly: true })).opened;
 try {
   begin();
   const options = {

@@ -17,6 +17,7 @@ import { dirname } from 'node:path';
 import type { Random } from './random.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 import type { MasterKey } from './keys.ts';
+import { errorText, withPath } from './system-error.ts';
 
 export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
@@ -29,7 +30,12 @@ export function readKeyFile(path: string): readonly MasterKey[] | undefined {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new KeyFileError(`the key file ${path} cannot be read`, { cause: error });
+    throw new KeyFileError(
+      `the key file ${path} cannot be read, because ${errorText(withPath(error, path))}`,
+      {
+        cause: error,
+      },
+    );
   }
   const keys = parseKeys(text);
   if (!keys) {
@@ -75,6 +81,8 @@ export function makeKeyFile(path: string, random: Random): void {
   try {
     writeSync(file, `${JSON.stringify({ keys: [{ id, secret }] }, null, 2)}\n`);
     fsyncSync(file);
+  } catch (error) {
+    throw withPath(error, temporary);
   } finally {
     closeSync(file);
   }

@@ -1,5 +1,6 @@
 /** HTTPS that the service serves itself: the two ports, and the certificate of an authority or of files. */
 
+import { errorText, withPath } from '../platform/system-error.ts';
 import { readFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { clientAddresses } from '../http/client-address.ts';
@@ -180,7 +181,7 @@ function readAuthority(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StartError(`ACME_CA_FILE ${file} cannot be read: ${(error as Error).message}`, {
+    throw new StartError(`ACME_CA_FILE cannot be read, because ${errorText(withPath(error, file))}`, {
       cause: error,
       isPermanent: true,
     });

@@ -267,7 +267,7 @@ test('a certificate that cannot be used ends the start with one sentence', async
   assert.equal(await startError(() => writeFileSync(keyFile, other.key)), `${pair} the private key is not that of the certificate`);
   assert.equal(await startError(() => writeFileSync(keyFile, 'x')), `${pair} the file has no private key in PEM without a password`);
   assert.equal(await startError(() => writeFileSync(certFile, '')), `${pair} the file has no certificate in PEM`);
-  assert.match(await startError(() => undefined, { TLS_KEY_FILE: join(folder, 'none.pem') }), /^TLS_KEY_FILE …\/none\.pem cannot be read: ENOENT/);
+  assert.match(await startError(() => undefined, { TLS_KEY_FILE: join(folder, 'none.pem') }), /^TLS_KEY_FILE cannot be read, because …\/none\.pem does not exist: correct/);
   const expired = issueCertificateFor(['localhost'], { from: start0 - 2 * day, until: start0 - day });
   assert.equal(await startError(() => put(expired)), '', 'the port for this machine is served');
 }); // prettier-ignore

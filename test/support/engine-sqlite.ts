@@ -21,7 +21,7 @@ export const sqliteEngine: Engine = {
   rounds: (ordinary) => ordinary,
   createDatabase,
   waitedTooLong: 'unavailable',
-  notMade: /there is no database at \S+largesse\.db$/m,
+  notMade: /there is no database at \S+largesse\.db: correct/,
 };
 
 async function createDatabase({

@@ -37,12 +37,14 @@ export type ProgramOptions = {
   /** The whole environment, except PATH, the options of Node.js and the cache of compiled sources. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
+  /** The account that runs it. Default: that of this process. */
+  readonly account?: { readonly uid: number; readonly gid: number };
 };
 
 export function startProgram(
   command: string,
   args: readonly string[],
-  { environment = {}, folder }: ProgramOptions = {},
+  { environment = {}, folder, account }: ProgramOptions = {},
 ): Program {
   const { PATH, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env;
   const child = spawn(command, args, {
@@ -54,6 +56,7 @@ export function startProgram(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(folder !== undefined && { cwd: folder }),
+    ...account,
   });
   running.add(child);
   const texts = { output: '', errors: '' };

@@ -9,8 +9,8 @@ import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
-import { runProgram, startProgram, type Program, type Result } from './programs.ts';
 import { commandLine } from './program.ts';
+import { runProgram, startProgram, type Program, type ProgramOptions, type Result } from './programs.ts';
 
 /** Long enough if ten start at once. */
 const startTimeoutMs = 60_000;
@@ -36,15 +36,24 @@ export type Served = Program & { readonly url: string };
 /** A command that runs the service's command, such as a shell that limits it. */
 export type Wrapper = readonly [command: string, ...args: string[]];
 
-export function startServing(environment: Environment, wrapper?: Wrapper): Program {
+/** @param account the account that runs it. Default: that of this process. */
+export function startServing(
+  environment: Environment,
+  wrapper?: Wrapper,
+  account?: ProgramOptions['account'],
+): Program {
   const own = [process.execPath, commandLine, 'serve'] as const;
   const [file, ...args] = wrapper ? [...wrapper, ...own] : own;
-  return startProgram(file, args, { environment });
+  return startProgram(file, args, { environment, ...(account && { account }) });
 }
 
 /** Starts the service and waits until it accepts requests. */
-export async function serve(environment: Environment, wrapper?: Wrapper): Promise<Served> {
-  const program = startServing(environment, wrapper);
+export async function serve(
+  environment: Environment,
+  wrapper?: Wrapper,
+  account?: ProgramOptions['account'],
+): Promise<Served> {
+  const program = startServing(environment, wrapper, account);
   try {
     const [, url = ''] = await program.written(/"url":"([^"]+)".*"largesse serves"/, startTimeoutMs);
     return { ...program, url };

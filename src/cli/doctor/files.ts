@@ -3,6 +3,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assessDisk } from '../../domain/health.ts';
+import { codeOf } from '../../platform/error-code.ts';
 import type { Config } from '../../start/config.ts';
 import { failure, messageOf, ok, warning, type CheckName, type DoctorFinding } from './finding.ts';
 
@@ -92,7 +93,7 @@ async function checkAccess(
     return [
       failure(
         check,
-        `this account cannot ${what} ${path}: ${messageOf(error)}`,
+        isDenied(error) ? `this account cannot ${what} ${path}` : messageOf(error),
         'run this command as the account of the service; if it is that account, give it the file with chown',
       ),
     ];
@@ -127,4 +128,8 @@ export async function checkDisk({
     case null:
       return [ok('disk', message)];
   }
+}
+
+function isDenied(error: unknown): boolean {
+  return ['EACCES', 'EPERM'].includes(codeOf(error));
 }

@@ -1,6 +1,7 @@
 /** The findings of `largesse doctor`. */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import { errorText } from '../../platform/system-error.ts';
 import { Fault } from '../../domain/fault.ts';
 import { describeFault } from '../failure.ts';
 
@@ -49,7 +50,7 @@ export function failure(check: CheckName, message: string, remedy: string): Doct
 /** The message of an error, without a stack trace. */
 export function messageOf(error: unknown): string {
   if (error instanceof Fault) return describeFault(error);
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Runs a check within a time limit. An error of the check is a finding. */

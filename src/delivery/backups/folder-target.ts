@@ -1,5 +1,6 @@
 /** Backups in a folder: on another disk, in that of the operator, or next to the database. */
 
+import { errorText } from '../../platform/system-error.ts';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
@@ -36,7 +37,7 @@ async function explained<Result>(change: () => Promise<Result>): Promise<Result>
   } catch (error) {
     if (error instanceof BackupError || (error instanceof Error && error.name === 'AbortError')) throw error;
     const trouble = troubles[codeOf(error)] ?? 'other';
-    throw new BackupError(trouble, error instanceof Error ? error.message : String(error), { cause: error });
+    throw new BackupError(trouble, errorText(error), { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 /** The certificate in files of the operator, which are read again when they are replaced. */
 
+import { errorText, withPath } from '../system-error.ts';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Clock } from '../clock.ts';
@@ -34,7 +35,7 @@ async function textOf(variable: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new CertificateError(`${variable} ${path} cannot be read: ${(error as Error).message}`, {
+    throw new CertificateError(`${variable} cannot be read, because ${errorText(withPath(error, path))}`, {
       cause: error,
     });
   }

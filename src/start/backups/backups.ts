@@ -4,6 +4,7 @@
  * the database that the next start removes.
  */
 
+import { errorText } from '../../platform/system-error.ts';
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { isMachineOfOwners } from '../../service/stores/machine.ts';
@@ -218,7 +219,7 @@ async function recordFailure(
   error: unknown,
 ): Promise<void> {
   const trouble = error instanceof BackupError ? error.trouble : (troubles[codeOf(error)] ?? 'other');
-  const response = (error instanceof Error ? error.message : String(error)).slice(0, responseLengthMax);
+  const response = errorText(error).slice(0, responseLengthMax);
   const now = ctx.wallClock.now();
   const byte = ctx.random.bytes(1)[0] ?? 0;
   const nextAt = nextBackupAttempt(failures + 1, { now, random: byte / 256 });

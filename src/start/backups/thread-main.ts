@@ -1,5 +1,6 @@
 /** The main module of the thread in `thread.ts`. */
 
+import { errorText } from '../../platform/system-error.ts';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -127,7 +128,7 @@ async function run(order: SealOrder | OpenOrder): Promise<ThreadReport> {
     return {
       kind: 'failed',
       code: codeOf(error),
-      message: error instanceof Error ? error.message : String(error),
+      message: errorText(error),
     };
   }
 }

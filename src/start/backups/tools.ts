@@ -1,5 +1,6 @@
 /** The tools with which a page sets up the backups, tries one, and sends one to a browser. */
 
+import { errorText } from '../../platform/system-error.ts';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { ConsoleServices } from '../../console/kit/services.ts';
@@ -73,7 +74,7 @@ async function tryNewest(
     return trial;
   } catch (error) {
     if (error instanceof BackupError) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     return new BackupError('other', message, { cause: error });
   }
 }
@@ -93,7 +94,7 @@ async function openToRead(
   const source = targetOf(parts, place, settings).read(name)[Symbol.asyncIterator]();
   const first = await source.next().catch((error: unknown) => {
     if (error instanceof BackupError) throw error;
-    throw new BackupError('diskMissing', error instanceof Error ? error.message : String(error), {
+    throw new BackupError('diskMissing', errorText(error), {
       cause: error,
     });
   });

@@ -4,6 +4,7 @@ import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
 import { exactOf, Lock, Scan, type Script, type SqlValue, type Statement } from '../sql/sql.ts';
 import type { Dialect } from '../sql/fragments.ts';
+import { errorText, withPath } from '../../platform/system-error.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
 import { storeClosedMessage } from '../moves/store-closing.ts';
 import { namesItsColumns, rowMaker } from '../sql/rows.ts';
@@ -21,7 +22,10 @@ const writingCacheKiB = 8_192;
 export const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
-const results = { busy: 5, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
+const results = { busy: 5, readOnly: 8, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
+
+/** READONLY_DBMOVED: the file has another name than when it was opened. */
+const moved = 1032;
 
 /** IOERR_SHMSIZE: there is no space for the shared memory (the file -shm) to grow. */
 const sharedMemoryFull = 4874;
@@ -62,11 +66,9 @@ export function isSharedMemoryFull(error: unknown): boolean {
 export class NotWritable extends Error {
   override readonly name = 'NotWritable';
 
-  constructor(file: string, cause: unknown, details = ':') {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    super(`${file} cannot be written (${reason})${details} free space on its disk, or make it writable`, {
-      cause,
-    });
+  /** @param details what follows from it, and what to do. Default: the sentence about the cause. */
+  constructor(file: string, cause: unknown, details = `because ${errorText(withPath(cause, file))}`) {
+    super(`${file} cannot be written, ${details}`, { cause });
   }
 }
 
@@ -77,8 +79,9 @@ export function isNotWritable(error: unknown): boolean {
   return isDenied(error) || (error instanceof Error && 'code' in error && fullCodes.has(error.code));
 }
 
-/** The disk is read-only, or this account cannot write the file. */
+/** The disk is read-only, or this account cannot write the file, its log, its shared memory or its folder. */
 export function isDenied(error: unknown): boolean {
+  if (resultOf(error) === results.readOnly) return extendedResultOf(error) !== moved;
   return error instanceof Error && 'code' in error && deniedCodes.has(error.code);
 }
 

@@ -5,10 +5,11 @@
  * process exits and recovers at the next start.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { makeFolder } from '../../platform/folders.ts';
+import { namingFile, withPath } from '../../platform/system-error.ts';
 import { openCaches, type Caches } from './cache.ts';
 import { readAgain } from './cached-read.ts';
 import { pending, type AppliedMigration, type Migration } from '../schema/migrate.ts';
@@ -27,12 +28,14 @@ export function openSqlite(options: SqliteOptions): Storage {
   const { file } = options;
   requireSoundSqlite(process.versions['sqlite']);
   if (options.create) makeFolder(dirname(file));
-  else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
+  else if (!statSync(file, { throwIfNoEntry: false })) throw new Error(`there is no database at ${file}`);
   const caches = openCaches();
-  const opened = openFile(file, {
-    moveLog: options.moveLog ?? false,
-    written: (tables) => caches.invalidate(tables),
-  });
+  const opened = namingFile(file, () =>
+    openFile(file, {
+      moveLog: options.moveLog ?? false,
+      written: (tables) => caches.invalidate(tables),
+    }),
+  );
   const { writer, reader, unwritable } = opened;
   if (unwritable) options.observer.readOnly?.(unwritable);
   // With turns, a wait that blocks this process would also delay its reads.
@@ -51,11 +54,13 @@ export function openSqlite(options: SqliteOptions): Storage {
       return groups.queueDepth;
     },
     migrate: (migrations) => migrate(migrations, { options, opened, caches, groups }),
-    applied: async () => appliedTo(reader),
+    applied: async () => namingFile(file, () => appliedTo(reader)),
     async backup(target) {
       if (existsSync(target)) throw new Error(`${target} already exists`);
       // All pages in one step: with several steps, a write in between would restart the backup.
-      await backup(reader.database, target, { rate: 2 ** 31 - 1 });
+      await backup(reader.database, target, { rate: 2 ** 31 - 1 }).catch((error: unknown) => {
+        throw withPath(error, target);
+      });
     },
     clearDeleted: async () => !unwritable && clearDeleted(file, writer, groups),
     hasRemains: async () => hasRemains(reader.database),
@@ -108,7 +113,8 @@ async function migrate(
     if (pending(migrations, appliedTo(reader)).length > 0) throw unwritable;
     return [];
   }
-  const applied = migrateDatabase(writer, migrations, engine.options.clock);
+  const { clock, file } = engine.options;
+  const applied = namingFile(file, () => migrateDatabase(writer, migrations, clock));
   // It is not known which tables the migrations have changed.
   engine.caches.invalidateAll();
   await engine.groups.synced();

@@ -21,6 +21,7 @@ import { attempt, GroupAborted, type GroupedScript, rejectUnknown, unavailable }
 import { canBeWritten, writeNothing, type OpenFile } from './open-file.ts';
 import type { SqliteOptions } from './options.ts';
 import { WriteLock } from './write-lock.ts';
+import { withPath } from '../../platform/system-error.ts';
 
 /**
  * From this number of writes on, a group runs during a sync. A smaller group is not durable earlier if it runs
@@ -339,7 +340,8 @@ export class GroupCommit {
   }
 
   /** Rejects a group that was rolled back or whose outcome is unknown. */
-  #rejectGroup(group: readonly GroupedScript[], cause: unknown): void {
+  #rejectGroup(group: readonly GroupedScript[], error: unknown): void {
+    const cause = withPath(error, this.#options.file);
     const fault = isNotWritable(cause) ? this.#notWritable(cause) : unavailable(cause);
     for (const job of group) job.reject(fault);
     if (isFatal(cause)) this.#fail(cause);

@@ -1,9 +1,8 @@
 /** Runs SQLite's own checks of a file: damaged pages, indexes that lack rows, broken references. */
 
-import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
-import { isCannotOpen, isFatal, isNotWritable } from './connection.ts';
+import { isFatal } from './connection.ts';
+import { openToRead } from './open-file.ts';
 
 /** The longest wait for another process that is opening the file. */
 const lockWaitMs = 10_000;
@@ -17,7 +16,7 @@ type Row = Readonly<Record<string, SQLOutputValue>>;
  * @throws Error if the file cannot be opened or read for a reason other than damage.
  */
 export function inspectFile(file: string): readonly string[] {
-  using database = openToRead(file);
+  using database = openToRead(file, openDatabase).opened;
   return inTransaction(database, () => {
     if (problemsOf(database, 'pragma integrity_check', 'the file').length === 0)
       return brokenReferences(database);
@@ -29,19 +28,15 @@ export function inspectFile(file: string): readonly string[] {
   });
 }
 
-/** Opens a file for reading. On a full or read-only disk the log's shared memory cannot be created; a file without a log needs none. */
-function openToRead(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
+/** Opens a file, and reads from it, because SQLite opens a file only when it is first used. */
+function openDatabase(name: string | URL): DatabaseSync {
+  const database = new DatabaseSync(name, { readOnly: true, timeout: lockWaitMs });
   try {
     untilDamaged(database, 'pragma schema_version', () => undefined);
     return database;
   } catch (error) {
     database.close();
-    const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    if (hasLog || !(isCannotOpen(error) || isNotWritable(error))) throw error;
-    const url = pathToFileURL(file);
-    url.searchParams.set('immutable', '1');
-    return new DatabaseSync(url, { readOnly: true });
+    throw error;
   }
 }
 

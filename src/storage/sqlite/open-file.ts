@@ -10,6 +10,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { syncFolder } from '../../platform/folders.ts';
+import { errorText, systemError, withPath } from '../../platform/system-error.ts';
 import type { Tables } from './cache.ts';
 import {
   connect,
@@ -39,6 +40,7 @@ export type OpenFileOptions = {
 
 /** @throws Error with the path and a remedy if the file cannot be opened or its log cannot be made durable. */
 export function openFile(file: string, options: OpenFileOptions): OpenFile {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw systemError('EISDIR', file);
   try {
     const writer = openWriter(file, options);
     const reader = openReader(file, writer);
@@ -85,8 +87,9 @@ function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connec
   } catch (error) {
     writer.close();
     if (isNotWritable(error)) throw error;
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new Error(`what is in ${file} cannot be made durable: ${cause}`, { cause: error });
+    throw new Error(`the content of ${file} cannot be made durable: ${errorText(withPath(error, file))}`, {
+      cause: error,
+    });
   }
 }
 
@@ -102,27 +105,55 @@ function openReader(file: string, writer: Connection): Connection {
 
 function openReadOnly(file: string, { written }: OpenFileOptions, unwritable: NotWritable): OpenFile {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) throw unwritable;
-  try {
-    const writer = connect(file, { readOnly: true, written });
-    const reader = connect(file, { readOnly: true });
-    return { writer, reader, unwritable, hasChanged: () => false };
-  } catch (error) {
-    if (!isNotWritable(error) && !isCannotOpen(error)) throw error;
+  const state = stateOf(file);
+  const { opened, isImmutable } = openToRead(file, (name) => ({
+    writer: connect(name, { readOnly: true, written }),
+    reader: connect(name, { readOnly: true }),
+  }));
+  return { ...opened, unwritable, hasChanged: () => isImmutable && stateOf(file) !== state };
+}
+
+/**
+ * Opens a file for reading, also on a full or read-only disk and for an account that can only read it.
+ * @param open opens the file, or its URL as `immutable`, and reads from it.
+ * @throws NotWritable if a log without its shared memory holds changes; the error that names what cannot be read.
+ */
+export function openToRead<T>(
+  file: string,
+  open: (name: string | URL) => T,
+): { readonly opened: T; readonly isImmutable: boolean } {
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    if (existsSync(path)) accessSync(path, constants.R_OK);
+  let cause: unknown;
+  // The service could not write files of another account, so this one creates none beside a file that it cannot write.
+  if (isWritable(file) || (existsSync(`${file}-wal`) && existsSync(`${file}-shm`))) {
+    try {
+      return { opened: open(file), isImmutable: false };
+    } catch (error) {
+      if (!isNotWritable(error) && !isCannotOpen(error)) throw error;
+      cause = error;
+    }
   }
   if (logBytes(file) > 0) {
     throw new NotWritable(
       file,
-      unwritable.cause,
-      `; ${file}-wal holds changes that cannot be read without writing: copy both files into a folder that can be ` +
-        'written and set DATABASE_URL to the copy, or',
+      cause,
+      `and ${file}-wal holds changes that cannot be read without writing: copy both files into a folder that can be ` +
+        'written and set DATABASE_URL to the copy, or run the command as the account of the service',
     );
   }
   const url = pathToFileURL(file);
   url.searchParams.set('immutable', '1');
-  const state = stateOf(file);
-  const writer = connect(url, { readOnly: true, written });
-  const reader = connect(url, { readOnly: true });
-  return { writer, reader, unwritable, hasChanged: () => stateOf(file) !== state };
+  return { opened: open(url), isImmutable: true };
+}
+
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function logBytes(file: string): number {

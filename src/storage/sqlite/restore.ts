@@ -5,6 +5,7 @@
  * durable before the rename. The name always refers to a complete database, the previous or the new one.
  */
 
+import { withPath } from '../../platform/system-error.ts';
 import {
   chownSync,
   closeSync,
@@ -60,7 +61,7 @@ export function lockFile(file: string): Exclusive {
   } catch (error) {
     database.close();
     if (isBusy(error)) throw new InUseError(inUse(file), { cause: error });
-    if (!isDamaged(error)) throw new Error(`${file}: ${String(error)}`, { cause: error });
+    if (!isDamaged(error)) throw withPath(error, file);
     assertUnlocked(file);
     return damaged;
   }

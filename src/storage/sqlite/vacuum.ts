@@ -3,10 +3,11 @@
  * wrote to is rewritten once.
  */
 
-import { statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { NotWritable } from './connection.ts';
+import { withPath } from '../../platform/system-error.ts';
+import { isNotWritable, NotWritable } from './connection.ts';
 
 /** The longest wait of rewriting for another process that writes. */
 const waitMs = 30_000;
@@ -24,9 +25,18 @@ export function vacuum(file: string, now: number): void {
   const { bsize, bavail } = statfsSync(dirname(file));
   const needed = statSync(file).size;
   if (bsize * bavail < needed)
-    throw new NotWritable(file, new Error(`it needs ${needed} bytes of free space`));
-  using database = new DatabaseSync(file, { timeout: waitMs });
-  database.exec('pragma secure_delete = on; vacuum;');
-  database.prepare('update file_remains set absent_since = ?').run(now);
-  database.exec('pragma wal_checkpoint(truncate)');
+    throw new NotWritable(
+      file,
+      new Error(`the disk needs ${needed} bytes of free space for that: free space on it`),
+    );
+  try {
+    // SQLite would open a file that this account can only read.
+    accessSync(file, constants.W_OK);
+    using database = new DatabaseSync(file, { timeout: waitMs });
+    database.exec('pragma secure_delete = on; vacuum;');
+    database.prepare('update file_remains set absent_since = ?').run(now);
+    database.exec('pragma wal_checkpoint(truncate)');
+  } catch (error) {
+    throw isNotWritable(error) ? new NotWritable(file, error) : withPath(error, file);
+  }
 }
