@@ -4,7 +4,14 @@ import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Environment } from '../start/settings-reader.ts';
-import { readConfig, readInheritedSockets, withServeOptions, type ServeOptions } from '../start/config.ts';
+import {
+  inspectEnvironment,
+  readConfig,
+  readInheritedSockets,
+  withServeOptions,
+  type ServeOptions,
+} from '../start/config.ts';
+import type { Log } from '../platform/log.ts';
 import type { Service } from '../start/main.ts';
 import type { Channel } from '../start/processes/channel.ts';
 import type { EndReason } from '../start/processes/messages.ts';
@@ -68,11 +75,20 @@ async function startWith(channel: Channel | null, environment: Environment): Pro
   const { processOptions, start } = await import('../start/main.ts');
   const config = readConfig(environment);
   try {
-    return await start(config, await processOptions(config, channel));
+    const options = await processOptions(config, channel);
+    // The first process logs it for all, also if it then does not start.
+    if (channel === null || channel.number === 1) logDoubts(environment, options.log.logger);
+    return await start(config, options);
   } catch (error) {
     channel?.unref();
     throw error;
   }
+}
+
+/** Logs the variables that may not do what they are meant to do. */
+function logDoubts(environment: Environment, logger: Log['logger']): void {
+  for (const { message, remedy } of inspectEnvironment(environment).doubts)
+    logger.warn(`${message}: ${remedy}`);
 }
 
 /** Null: the process is not supervised. */

@@ -1,7 +1,7 @@
 /** The settings of `largesse mcp`: the service that it uses. */
 
 import { Secret } from '../platform/secret.ts';
-import type { Setting } from './setting-values.ts';
+import { explainPort, parseServiceUrl, type Setting } from './setting-values.ts';
 
 const url: Setting<string> = {
   variable: 'LARGESSE_URL',
@@ -9,11 +9,8 @@ const url: Setting<string> = {
   accepts: 'an http or https URL without user, password, query and fragment',
   default: 'http://127.0.0.1:3000',
   shownDefault: '`http://127.0.0.1:3000`',
-  parse(text) {
-    const parsed = URL.parse(text);
-    const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && !/[@?#]/.test(text);
-    return isPlain ? parsed.href : undefined;
-  },
+  parse: parseServiceUrl,
+  explain: explainPort,
 };
 
 const token: Setting<Secret | null> = {

@@ -10,12 +10,7 @@ import type { CertificateFiles } from '../platform/certificates/files.ts';
 import { limits, type Limits } from '../platform/limits.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import type { Retention } from '../storage/retention.ts';
-import {
-  settingSources,
-  unknownVariables,
-  type SettingSource,
-  type UnknownVariable,
-} from './setting-sources.ts';
+import { settingDoubts, settingSources, type SettingDoubt, type SettingSource } from './setting-sources.ts';
 import { settings, type ValuesOf } from './settings.ts';
 import type { DatabaseLocation } from './setting-values.ts';
 import { ConfigError, type Environment, SettingsReader } from './settings-reader.ts';
@@ -233,12 +228,12 @@ export function readLocalUse(environment: Environment = process.env): LocalUse {
   });
 }
 
-/** Returns the source of each setting's value, and variables that look like settings. */
+/** Returns the source of each setting's value, and the variables that may not do what they are meant to do. */
 export function inspectEnvironment(environment: Environment = process.env): {
   readonly sources: readonly SettingSource[];
-  readonly unknown: readonly UnknownVariable[];
+  readonly doubts: readonly SettingDoubt[];
 } {
-  return { sources: settingSources(environment), unknown: unknownVariables(environment) };
+  return { sources: settingSources(environment), doubts: settingDoubts(environment) };
 }
 
 /** Returns the address of the service, for a command that does not read the whole configuration. @throws ConfigError. */

@@ -4,7 +4,7 @@
  */
 
 import { parseReleaseKey } from '../platform/releases/list.ts';
-import { parseSecureUrl, parseSwitch, type Setting } from './setting-values.ts';
+import { explainPort, parseSecureUrl, parseSwitch, type Setting } from './setting-values.ts';
 
 const url: Setting<string | null> = {
   variable: 'RELEASES_URL',
@@ -14,6 +14,8 @@ const url: Setting<string | null> = {
   default: null,
   shownDefault: 'none (nothing is requested)',
   parse: parseSecureUrl,
+  explain: explainPort,
+  usedWith: { variable: 'RELEASES_KEY', values: null },
 };
 
 const key: Setting<Uint8Array | null> = {
@@ -26,6 +28,7 @@ const key: Setting<Uint8Array | null> = {
     const parsed = parseReleaseKey(text);
     return parsed.ok ? parsed.value : undefined;
   },
+  usedWith: { variable: 'RELEASES_URL', values: null },
 };
 
 const isChecked: Setting<boolean | null> = {
@@ -36,6 +39,7 @@ const isChecked: Setting<boolean | null> = {
   default: null,
   shownDefault: 'none (an owner decides on the pages; until then, nothing is requested)',
   parse: parseSwitch,
+  usedWith: { variable: 'RELEASES_URL', values: null },
 };
 
 export const releaseSettings = { url, key, isChecked } as const;

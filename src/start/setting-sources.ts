@@ -18,6 +18,9 @@ export type UnknownVariable = {
   readonly meant: string | null;
 };
 
+/** A variable that is set and may not do what it is meant to do. */
+export type SettingDoubt = { readonly message: string; readonly remedy: string };
+
 const rows: readonly Setting<unknown>[] = Object.values(settings).flatMap((group) =>
   Object.values<Setting<unknown>>(group),
 );
@@ -63,9 +66,9 @@ const families = [
   .map((row) => (typeof row === 'string' ? row : (row.variable.split('_')[0] ?? '')))
   .map((word) => `${word}_`);
 
-/** Kubernetes and Docker set these for a service with such a name. */
-const ofOrchestrators =
-  /_SERVICE_(?:HOST$|PORT(?:_|$))|_PORT_\d{1,5}_(?:TCP|UDP)(?:_|$)|^(?:LARGESSE|DATABASE|SMTP|KEYS|METRICS)_(?:PORT|NAME)$|_ENV_/;
+/** Kubernetes and Docker set these for a service with such a name; OpenSSL reads the last one. */
+const ofOthers =
+  /_SERVICE_(?:HOST$|PORT(?:_|$))|_PORT_\d{1,5}_(?:TCP|UDP)(?:_|$)|^(?:LARGESSE|DATABASE|SMTP|KEYS|METRICS)_(?:PORT|NAME)$|_ENV_|^SSL_CERT_FILE$/;
 const namesMax = 10_000;
 const nameLengthMax = 64;
 
@@ -76,7 +79,7 @@ export function unknownVariables(environment: Environment): readonly UnknownVari
   );
   return Object.keys(environment)
     .slice(0, namesMax)
-    .filter((name) => name.length <= nameLengthMax && !known.has(name) && !ofOrchestrators.test(name))
+    .filter((name) => name.length <= nameLengthMax && !known.has(name) && !ofOthers.test(name))
     .toSorted()
     .flatMap((variable) => {
       const meant = [...known].find((name) => isTypingError(variable.toUpperCase(), name)) ?? null;
@@ -86,23 +89,65 @@ export function unknownVariables(environment: Environment): readonly UnknownVari
     });
 }
 
-/** Whether the texts differ in one character, or in two if they are long. Short names are often those of other programs. */
-function isTypingError(text: string, name: string): boolean {
-  if (name.length < 8) return text === name;
-  return distance(text, name) <= (name.length < 12 ? 1 : 2);
+/** What `largesse doctor` finds, and the service logs when it starts: unknown variables, and settings without effect. */
+export function settingDoubts(environment: Environment): readonly SettingDoubt[] {
+  const unknown = unknownVariables(environment).map(({ variable, meant }) => ({
+    message: `${variable} is set, and there is no such setting`,
+    remedy:
+      meant === null ? `remove ${variable}, or correct its name` : `if you mean ${meant}, correct the name`,
+  }));
+  const unused = rows.flatMap(({ variable, usedWith }) => {
+    if (!usedWith || !isSet(environment, variable)) return [];
+    const { variable: other, values } = usedWith;
+    const { default: usual } = rows.find((row) => row.variable === other) ?? {};
+    const value = environment[other] || String(usual);
+    if (values === null ? isSet(environment, other) : values.includes(value)) return [];
+    return [
+      {
+        message: `${variable} is set and has no effect, because ${other} is ${values === null ? 'not set' : shown(value)}`,
+        remedy: `set ${other}${values === null ? '' : `=${values.join(` or ${other}=`)}`}, or remove ${variable}`,
+      },
+    ];
+  });
+  return [...unknown, ...unused];
 }
 
-/** The number of insertions, deletions and replacements that make one text the other (Levenshtein). */
+function isSet(environment: Environment, variable: string): boolean {
+  return Boolean(environment[variable]) || Boolean(environment[`${variable}_FILE`]);
+}
+
+/**
+ * Whether the texts differ in one typing error, or in two if they are long. An omitted underscore and a singular instead of a
+ * plural do not count. Short names are often those of other programs.
+ */
+function isTypingError(text: string, name: string): boolean {
+  if (name.length < 8) return text === name;
+  const [typed, meant] = [text.replaceAll('_', ''), name.replaceAll('_', '')];
+  const errorsMax = name.length < 12 ? 1 : 2;
+  return ['', 'S', 'ES'].some(
+    (plural) => distance(`${typed}${plural}`, meant) <= (plural === '' ? errorsMax : 0),
+  );
+}
+
+/**
+ * The number of insertions, deletions, replacements and transpositions of neighbours that make one text the other (the optimal
+ * string alignment distance of Damerau and Levenshtein). 3: it is larger than 2.
+ */
 function distance(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3;
-  let previous = Array.from({ length: right.length + 1 }, (_, place) => place);
+  let before: readonly number[] = [];
+  let previous: readonly number[] = Array.from({ length: right.length + 1 }, (_, place) => place);
   for (const [row, one] of left.split('').entries()) {
     const current = [row + 1];
     for (const [column, other] of right.split('').entries()) {
       const replaced = (previous[column] ?? 0) + (one === other ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
+      const isTransposed = row > 0 && column > 0 && one === right[column - 1] && left[row - 1] === other;
+      const transposed = isTransposed ? (before[column - 1] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      current.push(
+        Math.min(replaced, transposed, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1),
+      );
     }
-    previous = current;
+    [before, previous] = [previous, current];
   }
   return previous.at(-1) ?? 0;
 }

@@ -22,11 +22,38 @@ export type Setting<T> = {
   readonly explain?: (text: string) => string | undefined;
   /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
   readonly contains?: 'secret' | 'url';
+  /** The setting without which this one has no effect, and the values with which it has one; null: with any. */
+  readonly usedWith?: { readonly variable: string; readonly values: readonly string[] | null };
 };
+
+/** The ports to which browsers and `fetch` do not connect (https://fetch.spec.whatwg.org/#port-blocking). */
+export const blockedPorts: ReadonlySet<number> = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113,
+  115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556,
+  563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
+  6668, 6669, 6679, 6697, 10080,
+]); // prettier-ignore
 
 export function parsePort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  return port <= 65_535 ? port : undefined;
+  return port <= 65_535 && !blockedPorts.has(port) ? port : undefined;
+}
+
+/** Explains a port, or a URL with a port, that is blocked. */
+export function explainPort(text: string): string | undefined {
+  const port = Number(/^\d{1,5}$/.test(text) ? text : (URL.parse(text)?.port ?? ''));
+  return blockedPorts.has(port) ? `must have another port than ${port}, which browsers block` : undefined;
+}
+
+function hasBlockedPort({ port }: URL): boolean {
+  return blockedPorts.has(Number(port));
+}
+
+/** An `http` or `https` URL without user, password, query and fragment. */
+export function parseServiceUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(text);
+  return isPlain && !hasBlockedPort(url) ? url.href : undefined;
 }
 
 /** Null: off. */
@@ -37,7 +64,8 @@ export function parsePortOrOff(text: string): number | null | undefined {
 /** An `https` URL without user and password. */
 export function parseSecureUrl(text: string): string | undefined {
   const url = URL.parse(text);
-  return url?.protocol === 'https:' && !text.includes('@') && url.hash === '' ? url.href : undefined;
+  if (url?.protocol !== 'https:' || text.includes('@') || url.hash !== '') return undefined;
+  return hasBlockedPort(url) ? undefined : url.href;
 }
 
 export function parseHost(text: string): string | undefined {
@@ -99,6 +127,7 @@ export function parseOrigin(text: string): URL | undefined {
   const url = URL.parse(text);
   if (!url || text.includes('@') || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return undefined;
+  if (hasBlockedPort(url)) return undefined;
   if (url.protocol === 'https:') return url;
   return url.protocol === 'http:' && isLoopback(url.hostname) ? url : undefined;
 }

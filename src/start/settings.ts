@@ -13,6 +13,7 @@ import { parseSmtpUrl } from '../platform/smtp-url.ts';
 import { agentSettings } from './agent-settings.ts';
 import { releaseSettings } from './release-settings.ts';
 import {
+  explainPort,
   parsePort,
   parseHost,
   parseBasePath,
@@ -46,6 +47,13 @@ function setting<T>(row: Setting<T>): Setting<T> {
   return row;
 }
 
+/** The values of `HTTPS` with which a setting has an effect. */
+function withHttps(
+  ...values: readonly (typeof httpsModes)[number][]
+): NonNullable<Setting<unknown>['usedWith']> {
+  return { variable: 'HTTPS', values };
+}
+
 const serviceSettings = {
   port: setting({
     variable: 'PORT',
@@ -54,6 +62,7 @@ const serviceSettings = {
     default: 3_000,
     shownDefault: '`3000`',
     parse: parsePort,
+    explain: explainPort,
   }),
   host: setting({
     variable: 'HOST',
@@ -130,7 +139,7 @@ const serviceSettings = {
     default: null,
     shownDefault: 'none (only browsers on this machine reach the pages)',
     parse: parseOrigin,
-    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : undefined),
+    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : explainPort(text)),
   }),
   hasConsole: setting({
     variable: 'CONSOLE',
@@ -182,6 +191,8 @@ const httpsSettings = {
   }),
   httpsPort: setting({
     variable: 'HTTPS_PORT',
+    usedWith: withHttps('auto', 'files'),
+    explain: explainPort,
     description: 'The port for HTTPS, to which port 443 of `PUBLIC_URL` must lead.',
     accepts: 'a port from 0 (any free one) to 65535',
     default: 443,
@@ -190,6 +201,8 @@ const httpsSettings = {
   }),
   httpPort: setting<number | null>({
     variable: 'HTTP_PORT',
+    usedWith: withHttps('auto', 'files'),
+    explain: explainPort,
     description:
       'The port that redirects browsers to HTTPS, and on which the certificate authority checks the domain: port 80 of the domain must lead to it. `HTTPS=auto` requires it.',
     accepts: 'a port from 0 (any free one) to 65535, or `off`',
@@ -199,6 +212,7 @@ const httpsSettings = {
   }),
   certFile: setting<string | null>({
     variable: 'TLS_CERT_FILE',
+    usedWith: withHttps('files'),
     description:
       'With `HTTPS=files`, the certificate and those of its authorities. The service uses a new one within a minute.',
     accepts: 'the path of a PEM file',
@@ -208,6 +222,7 @@ const httpsSettings = {
   }),
   keyFile: setting<string | null>({
     variable: 'TLS_KEY_FILE',
+    usedWith: withHttps('files'),
     description: 'With `HTTPS=files`, the private key of the certificate.',
     accepts: 'the path of a PEM file without a password',
     default: null,
@@ -216,15 +231,17 @@ const httpsSettings = {
   }),
   directory: setting({
     variable: 'ACME_URL',
+    usedWith: withHttps('auto'),
     description: 'With `HTTPS=auto`, the directory of the certificate authority (ACME).',
     accepts: 'an `https` URL without a user',
     default: 'https://acme-v02.api.letsencrypt.org/directory',
     shownDefault: '`https://acme-v02.api.letsencrypt.org/directory` (Let’s Encrypt)',
     parse: parseSecureUrl,
-    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : undefined),
+    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : explainPort(text)),
   }),
   authorityFile: setting<string | null>({
     variable: 'ACME_CA_FILE',
+    usedWith: withHttps('auto'),
     description:
       'The certificates that the server of `ACME_URL` itself can have, for an authority inside of a network.',
     accepts: 'the path of a PEM file',
@@ -309,6 +326,7 @@ const emailSettings = {
   }),
   sender: setting<string | null>({
     variable: 'MAIL_FROM',
+    usedWith: { variable: 'SMTP_URL', values: null },
     description: 'The default sender of emails, for stores without a sender address. `SMTP_URL` requires it.',
     accepts: 'an email address such as `gift-cards@flowers.example`',
     default: null,

@@ -68,11 +68,11 @@ test('doctor exits with 0 while the service runs, and without one, if nothing is
   assert.equal(only(report.findings, 'backup'), 'warning: no backup was ever verified');
   assert.equal(await service.state(), stateBefore, 'nothing is written');
   const { findings } = JSON.parse(
-    (await runCommand(['doctor', '--json'], { environment: { ...environment, PORT: '1' } })).output,
+    (await runCommand(['doctor', '--json'], { environment: { ...environment, PORT: '2' } })).output,
   ) as Report;
   assert.match(
     only(findings, 'service'),
-    /^warning: the service does not respond at \S+:1: connect ECONNREFUSED/,
+    /^warning: the service does not respond at \S+:2: nothing listens at 127\.0\.0\.1:2/,
   );
   assert.match(only(findings, 'database'), /^ok: .*stores: 1$/);
 });
@@ -99,9 +99,19 @@ test('an old Node.js and an unsound SQLite are errors', () => {
 
 test('variables that look like settings are found, and those of other programs are not', () => {
   const unknown = (...names: readonly string[]): readonly (string | null)[] =>
-    inspectEnvironment(Object.fromEntries(names.map((name) => [name, 'x']))).unknown.map(
-      ({ variable, meant }) => `${variable} ${meant}`,
+    inspectEnvironment(Object.fromEntries(names.map((name) => [name, 'x']))).doubts.map(
+      ({ message, remedy }) =>
+        `${/^\S+/.exec(message)?.[0]} ${/^if you mean (\S+), correct/.exec(remedy)?.[1] ?? null}`,
     );
+  // One letter, two neighbours, an underscore, or a plural.
+  assert.deepEqual(unknown('DATABSE_URL', 'PUBLIC_ULR', 'PROCESS', 'KEYFILE', 'RATELIMT', 'MAIL_FORM'), [
+    'DATABSE_URL DATABASE_URL',
+    'KEYFILE KEYS_FILE',
+    'MAIL_FORM MAIL_FROM',
+    'PROCESS PROCESSES',
+    'PUBLIC_ULR PUBLIC_URL',
+    'RATELIMT RATE_LIMIT',
+  ]);
   assert.deepEqual(unknown('DATABSE_URL', 'SMTP_HOST', 'PUBLIC_URI', 'Trusted_Proxy', 'LARGESSE_PORT_X'), [
     'DATABSE_URL DATABASE_URL',
     'LARGESSE_PORT_X null',
@@ -112,16 +122,39 @@ test('variables that look like settings are found, and those of other programs a
     unknown(
       'PATH', 'HOME', 'POST', 'HOSTNAME', 'NODE_OPTIONS', 'LOGNAME', 'SESSION_MANAGER', 'TZ',
       'LARGESSE_PORT', 'LARGESSE_SERVICE_HOST', 'DATABASE_PORT_5432_TCP_ADDR', 'SMTP_URL_FILE', 'PORT',
+      'SSL_CERT_FILE',
     ),
     [],
   );
-  const findings = checkConfiguration(inspectEnvironment({ SMTP_HOST: 'x', PORT: '1' }), []);
+  const findings = checkConfiguration(inspectEnvironment({ SMTP_HOST: 'x', PORT: '2' }), []);
   assert.match(only(findings, 'configuration'), /^ok: 1 settings are given, \d+ have their default\nwarning: SMTP_HOST is set/);
 }); // prettier-ignore
 
+test('settings that have no effect are found', () => {
+  const doubts = (environment: Readonly<Record<string, string>>): readonly string[] =>
+    inspectEnvironment(environment).doubts.map(({ message, remedy }) => `${message}: ${remedy}`);
+  const files = { TLS_CERT_FILE: 'cert.pem', TLS_KEY_FILE: 'key.pem' };
+  assert.deepEqual(doubts(files), [
+    'TLS_CERT_FILE is set and has no effect, because HTTPS is off: set HTTPS=files, or remove TLS_CERT_FILE',
+    'TLS_KEY_FILE is set and has no effect, because HTTPS is off: set HTTPS=files, or remove TLS_KEY_FILE',
+  ]);
+  assert.deepEqual(doubts({ ...files, HTTPS: 'files', HTTPS_PORT: '8443' }), []);
+  assert.deepEqual(doubts({ HTTPS_PORT: '8443', HTTPS: 'auto', ACME_URL: 'https://acme.example/' }), []);
+  assert.deepEqual(doubts({ HTTPS_PORT: '8443', ACME_URL: 'https://acme.example/', HTTPS: 'files' }), [
+    'ACME_URL is set and has no effect, because HTTPS is files: set HTTPS=auto, or remove ACME_URL',
+  ]);
+  assert.deepEqual(doubts({ HTTP_PORT: '8080' }), [
+    'HTTP_PORT is set and has no effect, because HTTPS is off: set HTTPS=auto or HTTPS=files, or remove HTTP_PORT',
+  ]);
+  assert.deepEqual(doubts({ MAIL_FROM: 'cards@flowers.example', SMTP_URL_FILE: '/run/secrets/smtp' }), []);
+  assert.deepEqual(doubts({ MAIL_FROM: 'cards@flowers.example' }), [
+    'MAIL_FROM is set and has no effect, because SMTP_URL is not set: set SMTP_URL, or remove MAIL_FROM',
+  ]);
+});
+
 test('settings are shown with their source, and secrets are not', () => {
   const { sources } = inspectEnvironment({
-    PORT: '1',
+    PORT: '2',
     SMTP_URL: 'smtp://user:hunter22@mail.example',
     DATABASE_URL_FILE: '/run/secrets/url',
     HOST: 'a\nb',
@@ -129,7 +162,7 @@ test('settings are shown with their source, and secrets are not', () => {
     MAIL_FROM: 'x'.repeat(5_000),
   });
   const shown = new Map(sources.map(({ variable, source, text }) => [variable, `${source} ${text}`]));
-  assert.equal(shown.get('PORT'), 'environment 1');
+  assert.equal(shown.get('PORT'), 'environment 2');
   assert.equal(shown.get('SMTP_URL'), 'environment null');
   assert.equal(shown.get('DATABASE_URL'), 'file /run/secrets/url');
   assert.equal(shown.get('HOST'), 'environment a b');
@@ -298,7 +331,7 @@ test('the mail server is tried without an email, and its failures are explained'
     const url = server.url('', 'ann:hunter23@').reveal();
     assert.match(await found(url), /^error: the mail server 127\.0\.0\.1:\d+ does not accept this service: .*535/);
     const { code, output } = await runCommand(['doctor'], {
-      environment: { ...database.environment, PORT: '1', SMTP_URL: url, MAIL_FROM: 'cards@flowers.example' },
+      environment: { ...database.environment, PORT: '2', SMTP_URL: url, MAIL_FROM: 'cards@flowers.example' },
     });
     assert.equal(code, 1);
     assert.match(output, /^✗ emails: .*\[redacted\].*\n {4}→ check the user, the password and the encryption/m);

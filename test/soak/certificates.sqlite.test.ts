@@ -179,7 +179,7 @@ test('systemd can open the ports', async () => {
   const wrapper = ['systemd-socket-activate', '-l', `127.0.0.1:${httpPort}`, '-l', `127.0.0.1:${httpsPort}`];
   for (const name of Object.keys(authority.environment)) wrapper.push('-E', name);
   wrapper.push('-E', 'PORT', '-E', 'NODE_OPTIONS', '-E', 'LOG_LEVEL');
-  await using program = installed.start({ HTTPS_PORT: '1', HTTP_PORT: '1' }, wrapper);
+  await using program = installed.start({ HTTPS_PORT: '2', HTTP_PORT: '2' }, wrapper);
   const deadline = deadlineIn(20_000);
   while (!(await takesConnections(httpPort))) {
     assert.ok(!deadline.isOver(), program.errors());

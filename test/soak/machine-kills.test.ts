@@ -29,7 +29,7 @@ const settings = {
   MACHINE: 'owner',
   NODE_ENV: 'production',
   // No server listens there.
-  RELEASES_URL: 'https://127.0.0.1:1/releases.json',
+  RELEASES_URL: 'https://127.0.0.1:2/releases.json',
   RELEASES_KEY: Buffer.alloc(32, 1).toString('base64'),
 };
 const emailServer = {

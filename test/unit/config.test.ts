@@ -18,6 +18,7 @@ import {
 import { isLoopback } from '../../src/platform/loopback.ts';
 import { limits } from '../../src/platform/limits.ts';
 import type { Secret } from '../../src/platform/secret.ts';
+import { blockedPorts } from '../../src/start/setting-values.ts';
 import { settings, type Setting } from '../../src/start/settings.ts';
 import { show } from './samples.ts';
 
@@ -621,3 +622,15 @@ test('the sockets of systemd are those for this process', () => {
     /systemd passes 1 sockets, and the service needs two/,
   );
 });
+
+test('a port that browsers block is rejected in every setting, with one sentence', async () => {
+  const urls = { PUBLIC_URL: 'https://cards.flowers.example', LARGESSE_URL: 'http://127.0.0.1', ACME_URL: 'https://acme.example', RELEASES_URL: 'https://releases.example' };
+  for (const port of blockedPorts) {
+    for (const variable of ['PORT', 'HTTPS_PORT', 'HTTP_PORT'])
+      assert.deepEqual(problemsOf({ [variable]: String(port) }), [`${variable} must have another port than ${port}, which browsers block`]);
+    for (const [variable, url] of Object.entries(urls))
+      assert.deepEqual(problemsOf({ [variable]: `${url}:${port}` }), [`${variable} must have another port than ${port}, which browsers block`]);
+    const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: unknown) => error);
+    assert.match(String((refused as Error).cause), /bad port/);
+  }
+}); // prettier-ignore

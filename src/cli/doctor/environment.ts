@@ -22,20 +22,14 @@ export function checkNode(versions: Readonly<Record<string, string | undefined>>
 
 /** @param problems those of the settings, as ConfigError has them. */
 export function checkConfiguration(
-  { sources, unknown }: ReturnType<typeof inspectEnvironment>,
+  { sources, doubts }: ReturnType<typeof inspectEnvironment>,
   problems: readonly string[],
 ): readonly DoctorFinding[] {
   const given = sources.filter(({ source }) => source !== 'default').length;
   const wrong = problems.map((problem) =>
     failure('configuration', problem, 'correct it: "largesse serve --help" describes every setting'),
   );
-  const strange = unknown.map(({ variable, meant }) =>
-    warning(
-      'configuration',
-      `${variable} is set, and there is no such setting`,
-      meant === null ? `remove ${variable}, or correct its name` : `if you mean ${meant}, correct the name`,
-    ),
-  );
+  const doubtful = doubts.map(({ message, remedy }) => warning('configuration', message, remedy));
   const summary = `${given} settings are given, ${sources.length - given} have their default`;
-  return [...(wrong.length > 0 ? wrong : [ok('configuration', summary)]), ...strange];
+  return [...(wrong.length > 0 ? wrong : [ok('configuration', summary)]), ...doubtful];
 }
