@@ -7,11 +7,19 @@ import { systemClock } from '../platform/clock.ts';
 import { systemRandom } from '../platform/random.ts';
 import type { Secret } from '../platform/secret.ts';
 import { version } from '../platform/version.ts';
+import { boundedLines } from './bounded-lines.ts';
 import { openCalls, type Calls } from './calls.ts';
 import { toolsOf } from './tools.ts';
 
-/** The longest message of a host, in bytes. A longer one ends the server before it is parsed. */
+/** The longest message of a host, in bytes. A longer one is rejected before it is parsed. */
 export const messageBytesMax = 256 * 1_024;
+
+/** The response to a message that is too long. Its id is not known, because the message is not parsed. */
+const tooLong = {
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32_600, message: `The message has more than ${messageBytesMax} bytes.` },
+} as const;
 
 /** Limits of a request to the service: a host waits about a minute for a call. */
 const requestLimits = {
@@ -94,8 +102,13 @@ export async function serveAgents(
   },
 ): Promise<void> {
   const server = agentServer(callsTo(service), { allowWrites });
-  const transport = new StdioServerTransport(process.stdin, process.stdout, {
-    maxBufferSize: messageBytesMax,
+  const lines = boundedLines(messageBytesMax, () => {
+    report(`a message of more than ${messageBytesMax} bytes was rejected`);
+    process.stdout.write(`${JSON.stringify(tooLong)}\n`);
+  });
+  process.stdin.on('error', (error) => lines.destroy(error));
+  const transport = new StdioServerTransport(process.stdin.pipe(lines), process.stdout, {
+    maxBufferSize: messageBytesMax + 1,
   });
   const closed = Promise.withResolvers<void>();
   Object.assign(server.server, {
@@ -104,8 +117,8 @@ export async function serveAgents(
     onerror: ({ name }: Error) => report(`a message was rejected (${name})`),
   });
   let hasEnded = false;
-  process.stdin.once('end', () => (hasEnded = true));
+  lines.once('end', () => (hasEnded = true));
   await server.connect(transport);
   await closed.promise;
-  if (!hasEnded) throw new Error(`the host sent a message of more than ${messageBytesMax} bytes, or is gone`);
+  if (!hasEnded) throw new Error('the connection to the host has ended');
 }

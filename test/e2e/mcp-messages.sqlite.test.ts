@@ -57,11 +57,20 @@ test('a message that is not valid is reported, and the next one gets its respons
   assert.equal(responses.find(({ id }) => id === 3)?.error?.code, -32_601);
 });
 
-test('a message that is too long ends the command before it is parsed', async () => {
-  const { code, errors } = await converse(initialize, 'x'.repeat(messageBytesMax + 1));
-  assert.equal(code, 1);
-  assert.match(errors, new RegExp(`a message of more than ${messageBytesMax} bytes`));
-});
+test('a message that is too long is rejected before it is parsed, and the next one gets its response', async () => {
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
+  const long = JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'tools/list', params: { x: 'y'.repeat(5_000_000) } });
+  const longest = JSON.stringify({ jsonrpc: '2.0', id: 4, method: 'tools/list' }).padEnd(messageBytesMax);
+  const { code, output, errors } = await converse(initialize, long, `${longest} `, longest, list);
+  assert.equal(code, 0);
+  assert.equal(errors, `largesse mcp: a message of more than ${messageBytesMax} bytes was rejected\n`.repeat(2));
+  const responses = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly id: number | null; readonly error?: { readonly code: number } });
+  assert.deepEqual(responses.map(({ id }) => id ?? 0).toSorted((left, right) => left - right), [0, 0, 1, 2, 4]);
+  for (const { id, error } of responses) assert.equal(error?.code, id === null ? -32_600 : undefined);
+}); // prettier-ignore
 
 test('settings that are not valid end the command with exit code 2', async () => {
   const { code, errors } = await runCommand(['mcp'], {
