@@ -14,7 +14,7 @@ export function addMcpCommand(root: Command): void {
     .action(async ({ allowWrites = false }: { readonly allowWrites?: boolean }) => {
       if (isSea())
         throw new CommandError(
-          'the executable does not contain this command: use "npx largesse mcp" of the npm package',
+          'the executable does not contain this command: use "npx largesse mcp" in a clone, or in a folder with the npm package',
         );
       const { agent: service } = readConfig();
       // Other commands do not load the protocol and the operations.

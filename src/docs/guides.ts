@@ -217,9 +217,9 @@ ${verification}
   {
     name: 'client',
     title: 'Client for JavaScript',
-    note: 'The npm package largesse-client: typed methods that retry safely',
+    note: 'The package largesse-client: typed methods that retry safely',
     text: `
-The npm package [largesse-client](https://www.npmjs.com/package/largesse-client) has a typed method for each operation, which the operation’s page shows. It runs on Node.js, Bun, Deno and workers.
+The package \`largesse-client\`, which \`npm pack\` makes from \`packages/client\` of a clone, has a typed method for each operation, which the operation’s page shows. It runs on Node.js, Bun, Deno and workers.
 
 \`\`\`js
 import { createClient } from 'largesse-client';

@@ -39,7 +39,7 @@ export function upgradeCommand(
     case 'container':
       return 'docker load --input largesse.tar';
     case 'npm':
-      return `npm install largesse@${version ?? 'latest'}`;
+      return `npm install ./largesse-${version ?? '<version>'}.tgz`;
     case 'clone':
       return 'git pull && npm ci';
   }

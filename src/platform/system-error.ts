@@ -14,7 +14,7 @@ type SystemError = Error & {
   readonly port?: unknown;
 };
 
-/** What an error is about. */
+/** The subject of an error. */
 type Subject = {
   /** The file; without a name if the system has not named it. */
   readonly path: string;
@@ -31,7 +31,7 @@ function account(): string {
   return uid === undefined ? 'this account' : `this account (uid ${uid})`;
 }
 
-/** What a system call does to a file; reads after "cannot". */
+/** The action of a system call on a file; reads after "cannot". */
 const deeds: ReadonlyMap<string, string> = new Map([
   ['mkdir', 'create the folder'],
   ['scandir', 'list the folder'],

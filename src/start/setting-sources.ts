@@ -89,7 +89,7 @@ export function unknownVariables(environment: Environment): readonly UnknownVari
     });
 }
 
-/** What `largesse doctor` finds, and the service logs when it starts: unknown variables, and settings without effect. */
+/** The findings of `largesse doctor`, which the service logs when it starts: unknown variables, and settings without effect. */
 export function settingDoubts(environment: Environment): readonly SettingDoubt[] {
   const unknown = unknownVariables(environment).map(({ variable, meant }) => ({
     message: `${variable} is set, and there is no such setting`,

@@ -86,7 +86,7 @@ async function run(
   return JSON.parse(output) as readonly Result[];
 }
 
-/** What Node.js and SQLite write. */
+/** The raw texts of Node.js and SQLite. */
 const raw = /\bE[A-Z]{3,}: |errcode|attempt to write|unable to open|\n\s+at /;
 
 const reading = (target: string): readonly (readonly string[])[] => [

@@ -1,4 +1,4 @@
-/** What a service logs when it starts about variables that may not do what they are meant to do. */
+/** The log of a start about variables that may not do what they are meant to do. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

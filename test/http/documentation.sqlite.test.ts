@@ -90,7 +90,6 @@ function htmlPages({ pages }: Crawled): readonly (readonly [string, Received])[]
 }
 
 const elsewhere: ReadonlySet<string> = new Set([
-  'https://www.npmjs.com/package/largesse-client',
   'https://www.standardwebhooks.com/',
 ]);
 

@@ -2,14 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  mkdtempDisposableSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, mkdtempDisposableSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import test, { after } from 'node:test';
@@ -63,9 +56,13 @@ const [packed] = JSON.parse(
 }[];
 assert.ok(packed);
 const installed = join(folder.path, 'node_modules/largesse-client');
-mkdirSync(installed, { recursive: true });
-execFileSync('tar', ['-xzf', join(folder.path, packed.filename), '-C', installed, '--strip-components=1']);
 writeFileSync(join(folder.path, 'package.json'), '{"type": "module"}');
+const [, install = ''] = /<!-- test: install -->\n+```sh\n([^]*?)```/.exec(readme) ?? [];
+assert.ok(install.includes(packed.filename), 'the README does not install the packed file');
+execFileSync('sh', ['-c', `set -e\n${install}`], {
+  cwd: folder.path,
+  env: { ...process.env, npm_config_offline: 'true' },
+});
 
 test('the package has its JavaScript, its types, its README and its licence, and is small', () => {
   const paths = packed.files.map(({ path }) => path);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -71,7 +71,13 @@ test('npm pack makes a package that serves in an empty folder', async (t) => {
 
   const installation = join(folder.path, 'installation');
   writeFileSync(join(folder.path, 'package.json'), '{}');
-  npm(folder.path, 'install', '--ignore-scripts', join(folder.path, packed.filename));
+  const guide = readFileSync(join(root, 'docs/install.md'), 'utf8');
+  const [, install = ''] = /<!-- test: install -->\n+```sh\n([^]*?)```/.exec(guide) ?? [];
+  const [documented = '', start] = install.trim().split('\n');
+  assert.equal(start, 'npx largesse serve');
+  assert.match(documented, /^npm install \.\/\S+$/);
+  assert.ok(documented.includes(packed.filename), 'docs/install.md does not install the packed file');
+  npm(folder.path, ...documented.split(' ').slice(1), '--ignore-scripts');
   assert.deepEqual(
     readdirSync(join(folder.path, 'node_modules')).filter((name) => !name.startsWith('.')),
     ['largesse'],

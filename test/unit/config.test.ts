@@ -630,7 +630,7 @@ test('a port that browsers block is rejected in every setting, with one sentence
       assert.deepEqual(problemsOf({ [variable]: String(port) }), [`${variable} must have another port than ${port}, which browsers block`]);
     for (const [variable, url] of Object.entries(urls))
       assert.deepEqual(problemsOf({ [variable]: `${url}:${port}` }), [`${variable} must have another port than ${port}, which browsers block`]);
-    const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: unknown) => error);
-    assert.match(String((refused as Error).cause), /bad port/);
+    const outcome = await fetch(`http://127.0.0.1:${port}`).catch((error: unknown) => error);
+    assert.match(String((outcome as Error).cause), /bad port/);
   }
 }); // prettier-ignore

@@ -197,6 +197,60 @@ test('.ci/run installs the package of every program that a test needs', () => {
   );
 });
 
+/** The packages of this repository, which are not in the npm registry before the first release. */
+const packageNames = [
+  'package.json',
+  'packages/client/package.json',
+  'integrations/vendure/package.json',
+].map((path) => (JSON.parse(read(path).text) as { readonly name: string }).name);
+
+/** Commands and links that run or install a package of the registry. `npx largesse` alone runs the program of the folder. */
+const fromRegistry: readonly RegExp[] = [
+  String.raw`\bnpx\s+(?:-\S+\s+)+NAME\b`,
+  String.raw`\bnpx\s+NAME(?:@|-(?:client|vendure)\b)`,
+  String.raw`["']npx["'],?\s*(?:["']args["']:\s*)?\[[^\]]*NAME\b`,
+  String.raw`\b(?:npm|pnpm|yarn|bun|deno)\s+(?:install|i|add|exec|x|create|init|dlx)\b[^\n;&|\x60]*[\s"':]NAME(?![\w./-]|-)`,
+  String.raw`\b(?:npm|pnpm|yarn|bun|deno)\s+(?:install|i|add|exec|x|create|init|dlx)\b[^\n;&|\x60]*[\s"':]NAME@`,
+  String.raw`npmjs\.com/package/NAME\b`,
+].map((text) => new RegExp(text.replaceAll('NAME', `(?:${packageNames.join('|')})`)));
+
+test('nothing that people read runs or installs a package of this repository from the npm registry', () => {
+  for (const text of [
+    'npx -y largesse mcp', 'npx largesse@latest serve', '"command": "npx",\n "args": ["-y", "largesse", "mcp"]',
+    'npm install largesse', 'npm i -g largesse', '`npm install largesse@1.2.3`', 'npm install largesse-vendure largesse-client',
+    'npm exec largesse serve', 'pnpm add largesse-client', 'https://www.npmjs.com/package/largesse',
+  ])
+    assert.ok(fromRegistry.some((pattern) => pattern.test(text)), text);
+  for (const text of [
+    'npx largesse serve', 'npm install ./largesse-0.1.0.tgz', 'npm uninstall largesse', 'npm pack ./packages/client',
+    'npm install ./largesse-client-0.1.0.tgz ./largesse-vendure-0.1.0.tgz',
+  ])
+    assert.ok(!fromRegistry.some((pattern) => pattern.test(text)), text);
+  const paths = globSync(
+    ['*.md', '{docs,examples,integrations,packages,packaging,src,deploy}/**/*.{md,ts,js,sh,json,yaml,yml,php}', 'compose.yaml', 'Dockerfile'],
+    { exclude: (path) => path.includes('node_modules') },
+  );
+  assert.ok(paths.length > 500, 'the documents and sources were not found');
+  for (const path of paths) {
+    const { text } = read(path);
+    for (const pattern of fromRegistry) assert.doesNotMatch(text, pattern, path);
+  }
+}); // prettier-ignore
+
+test('the packed files that the documents install have the names and versions of the packages', () => {
+  const packed = ['package.json', 'packages/client/package.json', 'integrations/vendure/package.json'].map((path) => {
+    const { name, version } = JSON.parse(read(path).text) as { readonly name: string; readonly version: string };
+    return `${name}-${version}.tgz`;
+  });
+  for (const path of ['docs/install.md', 'packages/client/README.md', 'integrations/vendure/README.md']) {
+    const { text } = read(path);
+    const installed = captured(text, /(?<=npm install [^\n]*)\.\/([\w.-]+\.tgz)/g);
+    assert.ok(installed.size > 0, path);
+    for (const file of installed) assert.ok(packed.includes(file), `${path}: ${file}`);
+    assert.match(text, /\bnpm pack\b/, path);
+  }
+}); // prettier-ignore
+
 test('the commands that the documents name exist', async (t) => {
   for (const path of new Set([
     'README.md',

@@ -125,7 +125,7 @@ export function openToRead<T>(
   for (const path of [file, `${file}-wal`, `${file}-shm`])
     if (existsSync(path)) accessSync(path, constants.R_OK);
   let cause: unknown;
-  // The service could not write files of another account, so this one creates none beside a file that it cannot write.
+  // The service could not write files of another account, so this one creates none for a file that it cannot write.
   if (isWritable(file) || (existsSync(`${file}-wal`) && existsSync(`${file}-shm`))) {
     try {
       return { opened: open(file), isImmutable: false };
