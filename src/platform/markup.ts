@@ -63,3 +63,12 @@ export function insertTags(text: Markup, tags: Readonly<Record<string, string>>)
 export function linesOf(text: string): readonly Markup[] {
   return text.split('\n').map((line, index) => (index === 0 ? markup`${line}` : markup`<br />${line}`));
 }
+
+/**
+ * Whether a value ends with a full stop, which then replaces that of its sentence: "Flowers & Co.", and amounts such as those in
+ * dirhams in Arabic, with a direction mark after it.
+ */
+export function endsWithStop(value: MarkupPart): boolean {
+  const text = value instanceof Markup ? value.toString().replaceAll(/<[^>]*>/g, '') : written(value);
+  return /\.[\u200e\u200f\u2066-\u2069]*$/.test(text);
+}

@@ -7,6 +7,8 @@ import test from 'node:test';
 import { cardDesigns } from '../../src/domain/cards/design.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
+import { fill, fillPlain } from '../../src/console/kit/texts.ts';
+import { markup } from '../../src/platform/markup.ts';
 import { languageOf, languages } from '../../src/delivery/email/language.ts';
 
 type Area = 'recipient' | 'buyer';
@@ -74,3 +76,18 @@ test('the page is in the first language that the browser accepts, or in that of 
     assert.equal(found.shared.cardTitle, languageOf(tag).texts.cardTitle);
   }
 });
+
+test('in every language, a sentence of the pages that ends with a name with a full stop has one', () => {
+  const twoStops = /\.[\u200e\u200f\u2066-\u2069]*\./;
+  for (const tag of languages) {
+    for (const area of ['recipient', 'buyer'] as const) {
+      for (const [name, text] of textsOf(tag, area)) {
+        const names = (text.match(/(?<=\{)\w+(?=\})/g) ?? []).map((key) => [key, 'Flowers & Co.'] as const);
+        const marked = names.map(([key, value]) => [key, markup`<bdi>${value}</bdi>`] as const);
+        assert.doesNotMatch(fillPlain(text, Object.fromEntries(names)), twoStops, `${tag} ${name}`);
+        const html = String(fill(text, Object.fromEntries(marked)));
+        assert.doesNotMatch(html.replaceAll(/<[^>]*>/g, ''), twoStops, `${tag} ${name}`);
+      }
+    }
+  }
+}); // prettier-ignore

@@ -5,7 +5,7 @@
 
 import { findRegion, formatRegionOf, regionOf, regions, type Region } from '../../domain/stores/region.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { endsWithStop, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import de from '../locales/de.json' with { type: 'json' };
 import en from '../locales/en.json' with { type: 'json' };
 import es from '../locales/es.json' with { type: 'json' };
@@ -101,18 +101,26 @@ const placeholder = /\{([a-z]{1,20})\}/;
 
 /** A text with its values in place of `{name}`, escaped. @throws RangeError if a placeholder has no value. */
 export function fill(text: string, values: TextValues): Markup {
-  const parts = text
-    .split(placeholder)
-    .map((part, index) => (index % 2 === 0 ? part : requireValue(values, part)));
-  return markup`${parts}`;
+  return markup`${filledParts(text, values)}`;
 }
 
 /** Fills a text as `fill` does, as plain text for titles and attributes. */
 export function fillPlain(text: string, values: Readonly<Record<string, string | number>>): string {
-  return text
-    .split(placeholder)
-    .map((part, index) => (index % 2 === 0 ? part : String(requireValue(values, part))))
-    .join('');
+  return filledParts(text, values).map(String).join('');
+}
+
+/** The parts of a text with its values. A value with a final full stop replaces that of the sentence. */
+function filledParts<Value extends MarkupPart>(
+  text: string,
+  values: Readonly<Record<string, Value>>,
+): readonly (string | Value)[] {
+  let isEnded = false;
+  return text.split(placeholder).map((part, index) => {
+    if (index % 2 === 0) return isEnded && part.startsWith('.') ? part.slice(1) : part;
+    const value = requireValue(values, part);
+    isEnded = endsWithStop(value);
+    return value;
+  });
 }
 
 function requireValue<Value>(values: Readonly<Record<string, Value>>, name: string): Value {

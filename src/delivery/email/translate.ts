@@ -10,7 +10,7 @@ import { orderedParts } from '../../domain/money/currency.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Language, TextName } from './language.ts';
-import { markup, insertTags, type Markup } from '../../platform/markup.ts';
+import { endsWithStop, markup, insertTags, type Markup } from '../../platform/markup.ts';
 
 /** FIRST STRONG ISOLATE or LEFT-TO-RIGHT ISOLATE, a value, POP DIRECTIONAL ISOLATE. */
 export type Isolated = `${'\u2068' | '\u2066'}${string}\u2069`;
@@ -46,8 +46,7 @@ export function insertValues(text: string, values: Placeholders): string | undef
       isComplete = false;
       return placeholder;
     }
-    // A value with a final full stop, such as "Flowers & Co.", replaces the full stop of the sentence.
-    return value.endsWith('.\u2069') ? value : value + stop;
+    return endsWithStop(value) ? value : value + stop;
   });
   return isComplete ? filled : undefined;
 }

@@ -190,10 +190,21 @@ test('right-to-left emails declare their direction and keep codes, addresses and
   }
 });
 
-test('a sentence that ends with a name such as “Flowers & Co.” has one full stop', () => {
-  const { text } = renderEmail(contentWith('gift_card'), senderWith({ name: 'Flowers & Co.' }));
-  assert.match(text, /to spend at Flowers & Co\.\n/);
-});
+/** Two full stops of any script, with nothing between them but quotation marks and invisible characters. */
+const twoStops = /[.。]["'»”“’」\u200e\u200f\u2066-\u2069]*[.。।]/u;
+
+test('in every language, a sentence that ends with the name of a store or of a person has one full stop', async (t) => {
+  assert.match(renderEmail(contentWith('gift_card'), senderWith({ name: 'Flowers & Co.' })).text, /to spend at Flowers & Co\.\n/);
+  for (const locale of languages) {
+    await t.test(locale, () => {
+      // The symbol of dirhams has full stops in Arabic.
+      for (const content of ['EUR', 'AED'].flatMap((currency) => everyContent({ senderName: 'Ada Jr.', recipientName: 'Grace Sr.', amount: money(5_000n, currency) }))) {
+        const email = renderEmail(content, senderWith({ locale, name: 'Flowers & Co.' }));
+        for (const part of [email.subject, email.text, email.html.replaceAll(/<[^>]*>/g, '')]) assert.doesNotMatch(part, twoStops, content.kind);
+      }
+    });
+  }
+}); // prettier-ignore
 
 test('text on a store’s colour is readable', async (t) => {
   const cases = {
