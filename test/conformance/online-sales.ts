@@ -28,6 +28,8 @@ import { changeDelivery, readOrder } from '../../src/service/online-sales/order.
 import { requestRefund } from '../../src/service/online-sales/refund.ts';
 import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
+import { refundToCard } from '../../src/service/staff-actions/refund.ts';
+import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
 import { placeHold } from '../../src/service/money/hold.ts';
 import { requireCard } from '../../src/service/money/money.ts';
 import { changeCard } from '../../src/service/staff-actions/card.ts';
@@ -41,6 +43,7 @@ import { listProviders } from '../../src/storage/online-sales/provider.ts';
 import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
 import { all, execute, sql } from '../../src/storage/sql/sql.ts';
 import { listStaffActions } from '../../src/storage/staff/action.ts';
+import { lockStaffMember } from '../../src/storage/staff/staff.ts';
 import type { OnlineSales } from '../../src/start/online-sales.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -284,6 +287,103 @@ export function testOnlineSales(factory: StorageFactory): void {
       const after = await storage.read(() => requireCard(store.id, cardId ?? 0));
       assert.equal(refundableOf(await read(sold), after).minor, 0n, name);
     }
+  });
+
+  const limitTo = async ({ storage, store }: OpenStore, { member }: ByStaff, minor: number) =>
+    await storage.write(() => execute(sql`update staff set refund_limit = ${minor} where store_id = ${store.id} and id = ${member.id}`));
+  const aboveLimit = (left: string) => ({ code: 'invalid-parameter', extensions: { refund_limit: '50.00', refund_left: left } });
+
+  test('a refund limit is one sum of a person’s day: online sales, decisions about reviewed ones, and redemptions', async () => {
+    await using plain = await openStore(factory);
+    await using selling = await openSelling(factory, { reviewAbove: amountIn(plain.store, 3_000) });
+    const { storage, ctx, store, sell, read, provider, run } = selling;
+    const [manager, other] = [await personOf(selling, 'manager'), await personOf(selling, 'manager')];
+    await limitTo(selling, manager, 5_000);
+    await limitTo(selling, other, 5_000);
+    const debitCommand = { store, actor: 'test', versions: null, reference: null, note: null, orderId: null, partial: false };
+    const spent = async (minor: number) => {
+      const { card } = await selling.issue();
+      return (await storage.write(() => debit(ctx, { ...debitCommand, cardId: card.id, amount: amountIn(store, minor) }))).transfer.id;
+    };
+    const refund = (by: ByStaff, { id: saleId }: OnlineSale) => storage.write(() => refundSale(ctx, by, { saleId, reason: null }));
+    const giveBack = (by: ByStaff, { id: saleId }: OnlineSale) => storage.write(() => returnReviewed(ctx, by, { saleId, reason: null }));
+    const toCard = (by: ByStaff, transferId: number, minor: number) =>
+      storage.write(() => refundToCard(ctx, by, { transferId, amount: amountIn(store, minor), note: null }));
+    const [first, second, third] = [await sell(), await sell(), await sell()];
+    const [reviewed, small] = [await sell({ amount: amountIn(store, 4_000) }), await spent(1_000)];
+    assert.equal(reviewed.state, 'review');
+
+    await refund(manager, first);
+    await assert.rejects(giveBack(manager, reviewed), aboveLimit('25.00'));
+    assert.equal((await read(reviewed)).state, 'review');
+    await refund(manager, second);
+    await assert.rejects(refund(manager, third), aboveLimit('0.00'));
+    assert.deepEqual([(await read(third)).refunded.minor, (await storage.read(() => requireCard(store.id, third.cardId ?? 0))).balance.minor], [0n, 2_500n]);
+    await assert.rejects(toCard(manager, small, 1), aboveLimit('0.00'));
+
+    await giveBack(other, reviewed);
+    await toCard(other, small, 900);
+    await assert.rejects(refund(other, third), aboveLimit('1.00'));
+    ctx.clock.advance(dayMs);
+    // A refund that the provider has rejected returned no money.
+    provider.failRefund = () => 'at once';
+    await refund(other, third);
+    await run(async (sales) => await sales.sendRefunds(keyOfSale(third)));
+    provider.failRefund = () => 'no';
+    assert.equal((await read(third)).owed.minor, 2_500n);
+    const fourth = await sell();
+    await refund(other, fourth);
+    await refund(other, third);
+    await assert.rejects(toCard(other, small, 1), aboveLimit('0.00'));
+  });
+
+  test('refunds of one person at the same time do not exceed the limit, of online sales and redemptions', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell } = selling;
+    const manager = await personOf(selling, 'manager');
+    await limitTo(selling, manager, 5_000);
+    const command = { store, actor: 'test', versions: null, reference: null, note: null, orderId: null, partial: false };
+    const requests = await Promise.all(
+      Array.from({ length: 6 }, async (_, place) => {
+        const { id: saleId } = await sell({ buyer: email(`bob${place}@example.com`) });
+        const { card } = await selling.issue({ value: amountIn(store, 2_500) });
+        const { transfer } = await storage.write(() => debit(ctx, { ...command, cardId: card.id, amount: amountIn(store, 2_500) }));
+        return [
+          () => storage.write(() => refundSale(ctx, manager, { saleId, reason: null })),
+          () => storage.write(() => refundToCard(ctx, manager, { transferId: transfer.id, amount: amountIn(store, 2_500), note: null })),
+        ];
+      }),
+    );
+    const outcomes = await Promise.allSettled(requests.flat().map((request) => request()));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+  });
+
+  test('a refund that waits for another one across midnight counts on the day on which it is made', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, store, sell, database } = selling;
+    const manager = await personOf(selling, 'manager');
+    await limitTo(selling, manager, 5_000);
+    const sales = [await sell(), await sell(), await sell(), await sell()];
+    const refund = ({ id: saleId }: OnlineSale) => storage.write(() => refundSale(ctx, manager, { saleId, reason: null }));
+    const [first, second, third, fourth] = sales;
+    assert(first && second && third && fourth);
+    await refund(first);
+    await refund(second);
+    // The limit of the day is reached, and the third refund is requested on it.
+    const other = database.open();
+    const waiting = await other.write(function* () {
+      yield* lockStaffMember(store.id, manager.member.id);
+      const requested = refund(third);
+      requested.catch(() => undefined);
+      while (factory.isServer && (yield* all(sql`
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length === 0);
+      ctx.clock.advance(dayMs);
+      return { requested };
+    });
+    assert.equal((await waiting.requested).amount.minor, 2_500n);
+    await refund(fourth);
+    const fifth = await sell();
+    await assert.rejects(refund(fifth), aboveLimit('0.00'));
   });
 
   test('a buyer can withdraw for 14 days, and no longer', async () => {

@@ -12,6 +12,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import { findAccount, lockStaffMember, type StaffPlace } from '../../storage/staff/staff.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { sumRefundsBy } from '../../storage/books/till-day.ts';
+import { sumSaleRefundsBy } from '../../storage/online-sales/refund.ts';
 import { sumReversalsBy } from '../../storage/money/transfer.ts';
 
 /**
@@ -66,25 +67,55 @@ export function* assertRefundLimit(
   member: StaffMember,
   { transferId, amount }: Refund,
 ): Script<void> {
-  const { refundLimit } = member;
-  if (!refundLimit) return;
-  const [storeId, actor] = [store.id, actorOf(member)];
+  if (!member.refundLimit) return;
+  const ofDay = yield* lockRefundsOfDay(ctx, store, member);
+  const ofEntry = yield* sumReversalsBy(actorOf(member), store.id, transferId);
+  assertWithin(member.refundLimit, ofEntry > ofDay ? ofEntry : ofDay, amount);
+}
+
+/**
+ * Makes a refund of an online sale within the person's limit of a day. Its amount is known only after it was made.
+ * @param member as stored.
+ * @param refund returns the amount, or null if nothing was refunded.
+ * @throws Fault as `assertRefundLimit` does.
+ */
+export function* withinRefundLimit<Result>(
+  ctx: Context,
+  { store, member }: { readonly store: Store; readonly member: StaffMember },
+  { refund, amountOf }: { refund: () => Script<Result>; amountOf: (result: Result) => Money | null },
+): Script<Result> {
+  if (!member.refundLimit) return yield* refund();
+  const ofDay = yield* lockRefundsOfDay(ctx, store, member);
+  const result = yield* refund();
+  const amount = amountOf(result);
+  if (amount) assertWithin(member.refundLimit, ofDay, amount);
+  return result;
+}
+
+/** Sums the refunds of a member on the present day, of which no other one can be made until the transaction ends. */
+function* lockRefundsOfDay(ctx: Context, store: Store, member: StaffMember): Script<bigint> {
+  yield* lockStaffMember(store.id, member.id);
+  // The lock can be held until the next day.
   const day = dayOf(ctx.clock.now(), store.timeZone);
   const period = {
     fromAt: startOfDay(day, store.timeZone),
     untilAt: startOfDay(addDays(day, 1), store.timeZone),
     undoMs: undoPeriodMs,
   };
-  // Refunds of one person run one after another, so that none misses another one.
-  const [, ofEntry, ofDay] = yield* parallel(
-    lockStaffMember(storeId, member.id),
-    sumReversalsBy(actor, storeId, transferId),
-    sumRefundsBy({ storeId, actor }, period),
+  const by = { storeId: store.id, actor: actorOf(member) };
+  const [ofCards, ofSales] = yield* parallel(
+    sumRefundsBy(by, period),
+    sumSaleRefundsBy(by, { ...period, currency: store.currency }),
   );
-  const refunded = ofEntry > ofDay ? ofEntry : ofDay;
+  return ofCards + ofSales;
+}
+
+/** @param refunded what was refunded before, in minor units. */
+function assertWithin(refundLimit: Money, refunded: bigint, amount: Money): void {
   const minor = refundLimit.minor > refunded ? refundLimit.minor - refunded : 0n;
   const left = { minor, currency: refundLimit.currency };
-  if (!exceeds(amount, left)) return;
+  // The refund of a payment in another currency cannot be compared.
+  if (amount.currency.code === left.currency.code && !exceeds(amount, left)) return;
   const [limitText, leftText] = [formatMoney(refundLimit), formatMoney(left)];
   throw new Fault('invalid-parameter', {
     detail: `The person can refund ${leftText} ${left.currency.code} more, of a limit of ${limitText}.`,

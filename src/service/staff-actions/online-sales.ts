@@ -22,6 +22,7 @@ import { requestRefund } from '../online-sales/refund.ts';
 import { releaseSale, returnSale, type Decided } from '../online-sales/review.ts';
 import { findSaleSettings } from '../online-sales/settings.ts';
 import { asStaff, type ByStaff } from './as-staff.ts';
+import { withinRefundLimit } from './limits.ts';
 
 function orderOf({ keys }: Pick<Context, 'keys'>, { id, amount }: Pick<OnlineSale, 'id' | 'amount'>) {
   return { order: String(keys.publicIds.of(id)), amount: formatMoney(amount) };
@@ -30,7 +31,8 @@ function orderOf({ keys }: Pick<Context, 'keys'>, { id, amount }: Pick<OnlineSal
 /**
  * Stops the card of a sale and requests the refund of what is left. The audit log does not have the reason, which can be
  * personal and cannot be erased there.
- * @throws Fault as `assertMay` and `requestRefund` do; `invalid-parameter` on `amount` above the person's limit.
+ * @throws Fault as `assertMay` and `requestRefund` do; `invalid-parameter` on `amount` above what is left of the
+ * person's limit.
  */
 export function* refundSale(
   ctx: Context,
@@ -41,14 +43,14 @@ export function* refundSale(
   const { refund } = yield* asStaff(ctx, by, {
     permission: 'manageSales',
     *change({ member, actor }) {
-      const made = yield* requestRefund(ctx, { ...key, reason, by: 'staff', actor });
-      const { refundLimit } = member;
-      const isComparable = refundLimit?.currency.code === made.amount.currency.code;
-      if (refundLimit && (!isComparable || exceeds(made.amount, refundLimit)))
-        throw new Fault('invalid-parameter', {
-          errors: { amount: [`must be at most ${formatMoney(refundLimit)}, the person's limit`] },
-          extensions: { refund_limit: formatMoney(refundLimit) },
-        });
+      const made = yield* withinRefundLimit(
+        ctx,
+        { store: by.store, member },
+        {
+          refund: () => requestRefund(ctx, { ...key, reason, by: 'staff', actor }),
+          amountOf: ({ amount }) => amount,
+        },
+      );
       return { refund: made, sale: yield* findStoredSale(key) };
     },
     entryOf: ({ refund: made, sale }) => ({
@@ -71,7 +73,10 @@ export function* releaseReviewed(ctx: Context, by: ByStaff, saleId: number): Scr
   return decided.sale;
 }
 
-/** Sends the money of a reviewed sale back. A sale that is not in review does not change. @throws Fault `not-found`. */
+/**
+ * Sends the money of a reviewed sale back. A sale that is not in review does not change.
+ * @throws Fault `not-found`; `invalid-parameter` on `amount` above what is left of the person's limit.
+ */
 export function* returnReviewed(
   ctx: Context,
   by: ByStaff,
@@ -79,7 +84,15 @@ export function* returnReviewed(
 ): Script<OnlineSale> {
   const decided = yield* asStaff<Decided>(ctx, by, {
     permission: 'manageSales',
-    change: ({ actor }) => returnSale(ctx, { storeId: by.store.id, saleId }, { actor, reason }),
+    change: ({ member, actor }) =>
+      withinRefundLimit(
+        ctx,
+        { store: by.store, member },
+        {
+          refund: () => returnSale(ctx, { storeId: by.store.id, saleId }, { actor, reason }),
+          amountOf: ({ sale, isDecided }) => (isDecided ? sale.paid : null),
+        },
+      ),
     entryOf: ({ sale, isDecided }) =>
       isDecided ? { action: 'sale-returned', subjectId: null, details: orderOf(ctx, sale) } : null,
   });

@@ -58,7 +58,7 @@ export function* listStaffEntries(storeId: number, page: PeriodPage): Script<rea
 
 /**
  * Returns the sum of what a member of staff has reversed in a period, in minor units. It excludes the reversal of an own
- * debit as a whole within `undoMs` of it.
+ * debit as a whole within `undoMs` of it, and that of an online sale, whose refund is a row of its own.
  */
 export function* sumRefundsBy(
   { storeId, actor }: { readonly storeId: number; readonly actor: string },
@@ -72,7 +72,8 @@ export function* sumRefundsBy(
       and t.actor >= 'staff:' and t.actor < 'staff;' and t.actor = ${actor} and t.kind = 'reversal'
       and t.created_at >= ${fromAt} and t.created_at < ${untilAt}
       and not (r.actor = ${actor} and r.kind = 'debit' and r.amount = t.amount
-        and t.created_at < r.created_at + ${undoMs})`);
+        and t.created_at < r.created_at + ${undoMs})
+      and not (r.kind = 'issue' and r.debit_account = 'online_sales')`);
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 

@@ -1,5 +1,6 @@
 /** The refunds of online sales. */
 
+import type { Currency } from '../../domain/money/currency.ts';
 import type {
   OnlineRefund,
   OnlineSale,
@@ -18,7 +19,7 @@ import {
   writeOnly,
   type RowOf,
 } from '../sql/columns.ts';
-import { all, execute, sql, type Script } from '../sql/sql.ts';
+import { all, execute, one, sql, type Script } from '../sql/sql.ts';
 
 const refunds = columns({
   store_id: integer('storeId'),
@@ -46,6 +47,21 @@ export function* listRefunds({ storeId, saleId }: SaleKey): Script<readonly Onli
     select ${refunds.names} from online_sale_refunds where store_id = ${storeId} and sale_id = ${saleId}
     order by id limit ${refundsMax}`);
   return rows.map(refunds.read);
+}
+
+/**
+ * Returns the sum of the refunds that a member of staff has requested in a period, in minor units. It excludes those that
+ * have failed, which returned no money.
+ */
+export function* sumSaleRefundsBy(
+  { storeId, actor }: { readonly storeId: number; readonly actor: string },
+  { fromAt, untilAt, currency }: { fromAt: number; untilAt: number; currency: Currency },
+): Script<bigint> {
+  const { refunded } = yield* one(sql<{ refunded: bigint }>`
+    select cast(coalesce(sum(amount), 0) as bigint) as refunded from online_sale_refunds
+    where store_id = ${storeId} and created_at >= ${fromAt} and created_at < ${untilAt} and actor = ${actor}
+      and currency = ${currency.code} and state <> 'failed'`);
+  return refunded;
 }
 
 export function* insertRefund(refund: OnlineRefund): Script<void> {

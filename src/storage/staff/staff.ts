@@ -137,9 +137,9 @@ export function* hasOwner(): Script<boolean> {
   return row !== undefined;
 }
 
-/** Locks a member of staff until the transaction ends. */
+/** Locks a member of staff until the transaction ends, and waits for the lock: what the caller reads next is newer. */
 export function* lockStaffMember(storeId: number, id: number): Script<void> {
-  yield* execute(lock`select id from staff where store_id = ${storeId} and id = ${id} ${forUpdate}`);
+  yield* all(lock`select id from staff where store_id = ${storeId} and id = ${id} ${forUpdate}`);
 }
 
 /** Locks the owners who can sign in, so that two changes cannot remove the last two. */
