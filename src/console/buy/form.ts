@@ -207,6 +207,7 @@ function amountError({ buy: { page }, language: { locale }, texts }: BuyPlace): 
 function ruleError(place: BuyPlace, field: FormField, reason: string, now: number): string {
   const { texts, language } = place;
   if (reason === 'link') return texts.linkError;
+  if (reason === 'number') return texts.numberError;
   switch (field) {
     case 'amount':
       return amountError(place);

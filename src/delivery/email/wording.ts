@@ -5,6 +5,7 @@
  */
 
 import type { EmailKind } from '../../domain/emails/email.ts';
+import { hasLink, hasNumber } from '../../domain/online-sales/buyer-text.ts';
 import { hasLines, type EmailTextPart, type KindTexts } from '../../domain/emails/wording.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type { EmailContent } from './content.ts';
@@ -129,13 +130,10 @@ export function nameOf(name: string | null): Isolated | null {
 /** Code points of a sender in a subject or a heading: more would hide what follows. */
 const senderLengthMax = 40;
 
-/** Mail clients make links of such texts, and read some as addresses. */
-const linkLike = /:\/\/|@|\bwww\.|[\p{L}\p{N}][\p{L}\p{N}-]\.\p{L}{2}/iu;
-
-/** The sender in a subject, heading or other wording. A name that could be a link or an address is left out. */
+/** The sender in a subject, heading or other wording. A name with a link, a phone number or an amount is left out. */
 function namedSender(name: string | null): Isolated | null {
   const cleaned = cleanLine(name ?? '');
-  if (cleaned === '' || linkLike.test(cleaned)) return null;
+  if (cleaned === '' || hasLink(cleaned) || hasNumber(cleaned)) return null;
   const symbols = Array.from(cleaned);
   if (symbols.length <= senderLengthMax) return isolate(cleaned);
   return isolate(

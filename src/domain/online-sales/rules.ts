@@ -3,6 +3,7 @@
 import { addDays } from '../day.ts';
 import { exceeds, formatMoney, type Money } from '../money/money.ts';
 import { longerThan } from '../text.ts';
+import { hasLink, hasNumber } from './buyer-text.ts';
 import type { Payment } from './payment.ts';
 import { formLengths, type OnlineSale, type ReviewReason, type SaleForm } from './sale.ts';
 
@@ -73,17 +74,8 @@ export type FormField = (typeof formFields)[number];
 export type FormError = {
   readonly field: FormField;
   readonly reason:
-    'missing' | 'unexpected' | 'too-low' | 'too-high' | 'too-long' | 'link' | 'past' | 'too-late';
+    'missing' | 'unexpected' | 'too-low' | 'too-high' | 'too-long' | 'link' | 'number' | 'past' | 'too-late';
 };
-
-/** Email programs make a link of this: a scheme, `www.`, or a name with a usual ending before a blank or a path. */
-const link =
-  /(?:[a-z][a-z\d+.-]{1,20}:\/\/)|(?:\bwww\.)|(?:\b[a-z\d-]{1,63}\.(?:com|net|org|info|biz|io|co|me|ru|cn|xyz|top|shop|online|site|link|click|app|dev|eu|de|fr|uk|it|es|nl|pl|ly|gl|to|cc|tk)\b)/iu;
-
-/** Whether a text has something that email programs show as a link. */
-function hasLink(text: string): boolean {
-  return link.test(text);
-}
 
 /** The days ahead for which a card can be sent. */
 export const sendAheadDays = 365;
@@ -103,6 +95,7 @@ export function formErrors(form: SaleForm, page: SalePage, today: string): reado
     if (text === null) continue;
     if (longerThan(text, formLengths.name)) add(field, 'too-long');
     else if (hasLink(text)) add(field, 'link');
+    else if (hasNumber(text)) add(field, 'number');
   }
   if (form.message !== null) {
     if (longerThan(form.message, formLengths.message)) add('message', 'too-long');
@@ -132,7 +125,9 @@ export function formErrorText({ reason }: FormError, { min, max }: SalePage): st
     case 'too-long':
       return 'is too long';
     case 'link':
-      return 'cannot contain a link';
+      return 'cannot contain an @ or a web address: a full stop needs a space before the next word';
+    case 'number':
+      return 'cannot contain a phone number or an amount';
     case 'past':
       return 'must not be in the past';
     case 'too-late':
@@ -140,10 +135,20 @@ export function formErrorText({ reason }: FormError, { min, max }: SalePage): st
   }
 }
 
-/** The limits of a day. */
+/** The limits of a day, which count what was paid. */
 const dayLimits = ['address', 'card', 'network', 'store'] as const;
 
 export type DayLimit = (typeof dayLimits)[number];
+
+/** Minor units that were paid before on a day, by the address, payment card and network of a sale, and in the store. */
+export type SoldBefore = Readonly<Record<DayLimit, bigint>>;
+
+/**
+ * Forms that are accepted in this time from one network, and from one address in it, before they are paid. They count by
+ * number, because a form of any amount costs nothing. Those of an address in other networks do not count, because anyone can
+ * enter it.
+ */
+export const unpaidForms = { periodMs: 10 * 60_000, ofNetwork: 20, ofAddress: 5 } as const;
 
 function limitOf(page: SalePage, limit: DayLimit): Money | null {
   switch (limit) {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { hasLink, hasNumber } from '../../../src/domain/online-sales/buyer-text.ts';
 import { emailKinds } from '../../../src/domain/emails/email.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
@@ -47,8 +48,8 @@ test('an untrusted text remains text in any form', () => {
         // The tags are those of harmless texts, except line breaks and an empty block.
         const tags = (markup: string): readonly string[] =>
           (markup.match(/<[^>]*>?/g) ?? []).filter((tag) => tag !== '<br />' && !tag.startsWith('<!'));
-        const isLinkLike = /:\/\/|@|\.\p{L}{2}/u.test(message);
-        if (!isLinkLike && /[^\p{Cc}\s\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u.test(message))
+        const isLeftOut = hasLink(message) || hasNumber(message);
+        if (!isLeftOut && /[^\p{Cc}\s\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u.test(message))
           assert.deepEqual(tags(html).length, tags(calm.html).length);
         assert.ok(
           tags(html).every((tag) => tags(calm.html).includes(tag)),
@@ -83,7 +84,7 @@ test('an email greets its reader by name, and a gift card names its sender, in e
   }
 });
 
-test('the name of the sender in the subject is short, and neither a link nor an address', () => {
+test('the name of the sender in the subject is short, and no link, address, phone number or amount', () => {
   const subjectOf = (senderName: string): string =>
     renderEmail(contentWith('gift_card', { senderName }), senderWith()).subject;
   const unnamed = renderEmail(contentWith('gift_card', { senderName: null }), senderWith()).subject;
@@ -98,6 +99,10 @@ test('the name of the sender in the subject is short, and neither a link nor an 
     'Support <help@bank.example>',
     'bank.example/login now',
     'Ada\r\nBcc: eve@evil.example',
+    'evil。com',
+    'Invoice 499 USD, call +1 800 555 0199',
+    'Call 0800 555 0199',
+    'Refund of €20',
     '\u202e',
   ]) {
     assert.equal(subjectOf(name), unnamed, name);
