@@ -73,6 +73,21 @@ export function emailKey(address: string): string {
   return words.join(dottedI).normalize('NFC');
 }
 
+/** Mailboxes at Google have the same owner with and without full stops (https://support.google.com/mail/answer/7436150). */
+const google = /^(?:gmail|googlemail)\.com$/;
+
+/**
+ * The mailbox of an address: equal for addresses with a detail after `+` (RFC 5233), which most servers deliver to one person.
+ * @param key the compared form of the address.
+ */
+export function mailboxOf(key: string): string {
+  const at = key.lastIndexOf('@');
+  const [name, domain] = [key.slice(0, at), key.slice(at + 1)];
+  const plus = name.indexOf('+');
+  const plain = plus > 0 ? name.slice(0, plus) : name;
+  return google.test(domain) ? `${plain.replaceAll('.', '')}@gmail.com` : `${plain}@${domain}`;
+}
+
 /**
  * Parses an address that a store uses as sender or for replies. Its local part must be ASCII, because otherwise every
  * email of the store requires a mail server with SMTPUTF8 (RFC 6531).

@@ -22,9 +22,9 @@ import {
 import { eraseIdempotencyRecords, listOldRecords, type RecordKey } from '../storage/stores/idempotency.ts';
 import {
   eraseTraces,
-  eraseUnpaidSales,
   listTracedSales,
   listUnpaidSales,
+  removeUnpaidSales,
 } from '../storage/online-sales/erasure.ts';
 import { codeShownDays, unpaidKeptDays } from '../domain/online-sales/sale.ts';
 import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
@@ -90,12 +90,12 @@ export function outdatedStockCodes(ctx: Context): Outdated<StockKey> {
   };
 }
 
-/** The texts and addresses of online sales that were not paid. */
+/** Online sales that were not paid, as a whole or, while a payment can still arrive, without texts and addresses. */
 export function outdatedUnpaidSales(ctx: Context): ReturnType<typeof outdatedTraces> {
   const before = ctx.clock.retainFrom(unpaidKeptDays * dayMs);
   return {
     find: (limit) => listUnpaidSales(before, limit),
-    erase: (rows) => eraseUnpaidSales(rows, ctx.clock.now()),
+    erase: (rows) => removeUnpaidSales(rows, ctx.clock.now()),
   };
 }
 

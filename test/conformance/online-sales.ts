@@ -57,6 +57,7 @@ const dayMs = 86_400_000;
 type Selling = OpenStore & {
   readonly buy: BuyPage;
   readonly provider: LossyProvider;
+  readonly form: SaleForm;
   readonly run: <T>(task: (sales: OnlineSales) => Promise<T>) => Promise<T>;
   readonly begin: (given?: Partial<SaleForm> & { readonly network?: string }) => Promise<OnlineSale>;
   /** Begins a sale and pays it. */
@@ -110,7 +111,7 @@ async function openSelling(factory: StorageFactory, given: Partial<SalePage> = {
     await run(async (sales) => await sales.refresh(keyOfSale(sale)));
     return await read(sale);
   };
-  return { ...opened, buy, provider, run, begin, sell, read };
+  return { ...opened, buy, provider, form, run, begin, sell, read };
 }
 
 export function testOnlineSales(factory: StorageFactory): void {
@@ -128,40 +129,131 @@ export function testOnlineSales(factory: StorageFactory): void {
     await sell();
     const rejected = (which: string) => ({ code: 'too-many-requests', extensions: { limit: which } });
     await assert.rejects(begin({ network: '192.0.2.9' }), rejected('address'));
-    await begin({ buyer: email('bob@example.com') });
+    await sell({ buyer: email('bob@example.com') });
     await assert.rejects(begin({ buyer: email('carol@example.com') }), rejected('network'));
     await sell({ buyer: email('dan@example.com'), network: '192.0.2.2' });
-    await sell({ buyer: email('erin@example.com'), network: '192.0.2.3' });
     const another = { buyer: email('frank@example.com'), network: '192.0.2.4' };
     await assert.rejects(begin(another), rejected('store'));
     ctx.clock.advance(dayMs);
     assert.equal((await sell()).state, 'issued');
   });
 
-  test('orders and payments at the same time pass no limit of a day', async () => {
+  test('orders and payments at the same time, in two processes, pass no limit', async () => {
     await using plain = await openStore(factory);
     const limit = amountIn(plain.store, 5_000);
-    await using selling = await openSelling(factory, { addressLimit: limit, cardLimit: limit });
-    const { begin, provider, run, read } = selling;
+    const limits = { addressLimit: limit, networkLimit: amountIn(plain.store, 12_500), cardLimit: limit };
+    await using selling = await openSelling(factory, limits);
+    const { ctx, provider, read, buy, storage } = selling;
+    const fate = { crashRate: 0, crashes: 0, random: () => 0.5, errors: [] };
+    const processes = [storage, selling.database.open()].map((each) => ({
+      storage: each,
+      run: processOf({ ...selling, storage: each }, provider, fate),
+    }));
+    const processOfPlace = (place: number) => processes[place % 2] ?? assert.fail();
     // Writes of one turn can share a transaction.
-    const later = async (place: number) => {
+    const order = async (name: string, place: number) => {
       for (let turn = 0; turn < 3 * place; turn += 1) await nextTurn();
-      return await begin();
+      const process = processOfPlace(place);
+      const form = { ...selling.form, buyer: email(`${name}@example.com`) };
+      const key = Buffer.from(`${name} ${place}`.padStart(16, '0')).toString('base64url');
+      const request = { buy, form, key, network: name.replace(/\d+$/, ''), language: 'en', isTrial: false };
+      const { sale } = await process.storage.write(() => beginSale(ctx, request));
+      return (await process.run((sales) => sales.openSession(keyOfSale(sale)))) ?? assert.fail();
     };
-    const orders = await Promise.allSettled(Array.from({ length: 12 }, (_, place) => later(place)));
-    const rejected = orders.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
-    assert.deepEqual(rejected.map((reason) => reason instanceof Fault && reason.code), Array(10).fill('too-many-requests'));
+    const pay = async (orders: readonly OnlineSale[], fingerprint: string | null) => {
+      for (const { sessionId } of orders) {
+        const held = provider.payments.get(sessionId ?? '') ?? assert.fail();
+        held.fingerprint = fingerprint;
+        held.state = 'paid';
+      }
+      await Promise.all(orders.map((sale, place) => processOfPlace(place).run((sales) => sales.refresh(keyOfSale(sale)))));
+      const paid = await Promise.all(orders.map(read));
+      const reasons = new Set(paid.flatMap(({ reviewReasons }) => reviewReasons));
+      return [paid.filter(({ state }) => state === 'issued').length, paid.filter(({ state }) => state === 'review').length, [...reasons]];
+    };
+    const attempts = await Promise.allSettled(Array.from({ length: 12 }, (_, place) => order('ada', place)));
+    const accepted = attempts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const rejected = attempts.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    assert.deepEqual(rejected.map((reason) => reason instanceof Fault && reason.code), Array(7).fill('too-many-requests'));
+    assert.deepEqual(await pay(accepted, null), [2, 3, ['address_limit']]);
 
-    const others = await Promise.all(Array.from({ length: 8 }, (_, place) => begin({ buyer: email(`bob${place}@example.com`) })));
-    for (const { sessionId } of others) {
-      const held = provider.payments.get(sessionId ?? '') ?? assert.fail();
-      held.fingerprint = 'one payment card';
-      held.state = 'paid';
+    const inNetwork = await Promise.all(Array.from({ length: 8 }, (_, place) => order(`bob${place}`, place)));
+    assert.deepEqual(await pay(inNetwork, null), [5, 3, ['network_limit']]);
+    const withCard = await Promise.all(Array.from({ length: 8 }, (_, place) => order(`${String.fromCharCode(99 + place)}dan`, place)));
+    assert.deepEqual(await pay(withCard, 'one payment card'), [2, 6, ['card_limit']]);
+    assert.deepEqual(fate.errors, []);
+  });
+
+  test('unpaid forms count by number, for minutes, and stop no other address and no other network', async () => {
+    await using plain = await openStore(factory);
+    const limits = { addressLimit: amountIn(plain.store, 50_000), networkLimit: amountIn(plain.store, 100_000) };
+    await using selling = await openSelling(factory, limits);
+    const { begin, sell, ctx } = selling;
+    const dear = { amount: amountIn(plain.store, 25_000) };
+    const rejected = (which: string) => ({ code: 'too-many-requests', retryAfterSeconds: 600, extensions: { limit: which } });
+    for (let count = 0; count < 5; count += 1) await begin(dear);
+    await assert.rejects(begin(), rejected('address'));
+    assert.equal((await sell({ ...dear, network: '192.0.2.2' })).paid.minor, 25_000n);
+    await sell({ ...dear, buyer: email('bob@example.com') });
+    for (let count = 0; count < 15; count += 1) await begin({ ...dear, buyer: email(`carol${count}@example.com`) });
+    await assert.rejects(begin({ buyer: email('dan@example.com') }), rejected('network'));
+    await sell({ buyer: email('dan@example.com'), network: '192.0.2.3' });
+    ctx.clock.advance(10 * 60_000 + 1);
+    await sell();
+    await sell({ buyer: email('dan@example.com') });
+  });
+
+  test('a store without limits of addresses and networks accepts any number of forms', async () => {
+    await using selling = await openSelling(factory);
+    for (let count = 0; count < 21; count += 1) await selling.begin();
+  });
+
+  test('the addresses of one mailbox share the limit of an address', async () => {
+    await using plain = await openStore(factory);
+    await using selling = await openSelling(factory, { addressLimit: amountIn(plain.store, 5_000) });
+    const { begin, sell, read, provider, run } = selling;
+    const rejected = { code: 'too-many-requests', extensions: { limit: 'address' } };
+    const late = await begin({ buyer: email('ada+late@example.com') });
+    await sell({ buyer: email('ada+1@example.com') });
+    await sell({ buyer: email('Ada+2+x@EXAMPLE.com'), network: '192.0.2.2' });
+    await assert.rejects(begin({ network: '192.0.2.3' }), rejected);
+    await sell({ buyer: email('ada+1@example.org') });
+    const held = provider.payments.get(late.sessionId ?? '') ?? assert.fail();
+    held.state = 'paid';
+    await run(async (sales) => await sales.refresh(keyOfSale(late)));
+    assert.deepEqual([(await read(late)).state, (await read(late)).reviewReasons], ['review', ['address_limit']]);
+
+    await sell({ buyer: email('grace.hopper@gmail.com') });
+    await sell({ buyer: email('GraceHopper+gift@googlemail.com') });
+    await assert.rejects(begin({ buyer: email('g.r.a.c.e.hopper@gmail.com') }), rejected);
+    await sell({ buyer: email('grace.hopper@example.com') });
+    await sell({ buyer: email('gracehopper@example.com') });
+    await sell({ buyer: email('gracehopper@example.com') });
+  });
+
+  test('payments that were cancelled and orders that are paid later pass no limit: the rest is reviewed', async () => {
+    await using plain = await openStore(factory);
+    const limits = { addressLimit: amountIn(plain.store, 50_000), networkLimit: amountIn(plain.store, 100_000) };
+    await using selling = await openSelling(factory, limits);
+    const { begin, read, provider, run, ctx, store } = selling;
+    const orders: OnlineSale[] = [];
+    const heldOf = ({ sessionId }: OnlineSale) => provider.payments.get(sessionId ?? '') ?? assert.fail();
+    const refresh = async (sale: OnlineSale) => await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+    for (let count = 0; count < 12; count += 1) {
+      const sale = await begin({ amount: amountIn(store, 10_000) });
+      orders.push(sale);
+      // Until it is paid after all.
+      heldOf(sale).state = (['failed', 'expired', 'open'] as const)[count % 3] ?? 'open';
+      await refresh(sale);
+      ctx.clock.advance(3 * 60_000);
     }
-    await Promise.all(others.map((sale) => run(async (sales) => await sales.refresh(keyOfSale(sale)))));
-    const paid = await Promise.all(others.map(read));
-    assert.equal(paid.filter(({ state }) => state === 'issued').length, 2);
-    assert.equal(paid.filter(({ reviewReasons }) => reviewReasons.includes('card_limit')).length, 6);
+    for (const sale of orders) {
+      heldOf(sale).state = 'paid';
+      await refresh(sale);
+    }
+    const paid = await Promise.all(orders.map(read));
+    const texts = paid.map(({ state, reviewReasons }) => [state, ...reviewReasons].join(' '));
+    assert.deepEqual(texts, [...Array(5).fill('issued'), ...Array(5).fill('review address_limit'), ...Array(2).fill('review address_limit network_limit')]);
   });
 
   test('a payment counts on its own day, so orders before midnight pass no limit after it', async () => {
@@ -397,6 +489,37 @@ export function testOnlineSales(factory: StorageFactory): void {
     await assert.rejects(storage.write(() => requestRefund(ctx, demand(late))), { code: 'undo-window-closed' });
   });
 
+  test('three orders of one payment card, or of one mailbox without one, can be withdrawn from on a day', async () => {
+    await using selling = await openSelling(factory);
+    const { storage, ctx, begin, read, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const bought = async (address: string, fingerprint: string | null) => {
+      const sale = await begin({ buyer: email(address) });
+      Object.assign(provider.payments.get(sale.sessionId ?? '') ?? assert.fail(), { state: 'paid', fingerprint });
+      await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+      return await read(sale);
+    };
+    const withdraw = (sale: OnlineSale) =>
+      storage.write(() => requestRefund(ctx, { ...keyOfSale(sale), reason: null, by: 'buyer', actor: 'online_sale' }));
+    const rejected = { code: 'too-many-requests', extensions: { limit: 'withdrawals' } };
+    for (const [fingerprint, others] of [['one card', 'another card'], [null, null]] as const) {
+      const addresses = fingerprint === null ? ['eve@example.com', 'eve+1@example.com'] : ['ada@example.com', 'bob@example.com'];
+      const sales = await Promise.all(Array.from({ length: 6 }, (_, place) => bought(addresses[place % 2] ?? '', fingerprint)));
+      const outcomes = await Promise.allSettled(sales.map(withdraw));
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
+      const left = sales.filter((_, place) => outcomes[place]?.status === 'rejected');
+      const [first, second, third] = left;
+      assert(first && second && third);
+      await assert.rejects(withdraw(first), rejected);
+      assert.deepEqual([(await read(first)).refunded.minor, (await storage.read(() => requireCard(first.storeId, first.cardId ?? 0))).balance.minor], [0n, 2_500n]);
+      await withdraw(await bought('carol@example.com', others));
+      // Staff can refund the others on the same day.
+      await storage.write(() => refundSale(ctx, manager, { saleId: second.id, reason: null }));
+      ctx.clock.advance(dayMs);
+      await withdraw(third);
+    }
+  });
+
   test('the link of an order shows a code for oneself for 30 days, and never one for another person', async () => {
     await using selling = await openSelling(factory);
     const { storage, ctx, store, sell } = selling;
@@ -419,16 +542,67 @@ export function testOnlineSales(factory: StorageFactory): void {
     assert.deepEqual([sealedCode, network], [null, null]);
   });
 
-  test('addresses of unpaid sales are erased after 30 days, and those of a person with the person', async () => {
+  test('sales that were not paid are deleted after 30 days, in parts, and none with a payment', async () => {
+    await using plain = await openStore(factory);
+    await using selling = await openSelling(factory, { reviewAbove: amountIn(plain.store, 3_000) });
+    const { storage, ctx, store, sell, begin, provider, run } = selling;
+    const manager = await personOf(selling, 'manager');
+    const heldOf = ({ sessionId }: OnlineSale) => provider.payments.get(sessionId ?? '') ?? assert.fail();
+    const bring = async (sale: OnlineSale, state: 'failed' | 'expired' | 'waiting' | 'paid') => {
+      heldOf(sale).state = state;
+      await run(async (sales) => await sales.refresh(keyOfSale(sale)));
+      return sale;
+    };
+    const statesOf = async () =>
+      (await storage.read(() => all(sql<{ state: string }>`select state from online_sales where store_id = ${store.id} order by state`))).map(({ state }) => state);
+    const erase = async (limit = 2) => {
+      for (;;) {
+        const { find, erase: remove } = outdatedUnpaidSales(ctx);
+        const found = await storage.read(() => find(limit));
+        assert.ok(found.length <= limit);
+        if (found.length === 0 || (await storage.write(() => remove(found))) === 0) return;
+      }
+    };
+    const large = { amount: amountIn(store, 4_000) };
+    for (let count = 0; count < 3; count += 1) await begin();
+    await bring(await begin(), 'failed');
+    await bring(await begin(), 'expired');
+    const late = await bring(await begin(), 'waiting');
+    const listed = await begin();
+    const [place] = await storage.read(() => listProviders(store.id));
+    const movement = { id: 'm_1', kind: 'payment', amount: listed.amount, fee: listed.amount, at: ctx.clock.now(), saleKey: listed.key, paymentId: 'p', payoutId: null } as const;
+    await storage.write(() => recordMovement(place ?? assert.fail(), movement));
+    await sell();
+    const refunded = await sell();
+    await storage.write(() => refundSale(ctx, manager, { saleId: refunded.id, reason: null }));
+    const returned = await sell(large);
+    await storage.write(() => returnReviewed(ctx, manager, { saleId: returned.id, reason: null }));
+    await sell(large);
+    assert.equal((await statesOf()).length, 11);
+    ctx.clock.advance(30 * dayMs);
+    await erase();
+    assert.equal((await statesOf()).length, 11);
+    ctx.clock.advance(1);
+    await begin();
+    await storage.write(() => execute(sql`update online_sales set notice_at = null where store_id = ${store.id}`));
+    await erase();
+    // A payment can still arrive for the one that waits, and has arrived for the one with a movement.
+    const kept = ['issued', 'issued', 'open', 'open', 'returned', 'review', 'waiting'];
+    assert.deepEqual(await statesOf(), kept);
+    assert.deepEqual([(await selling.read(late)).buyerAddress, (await selling.read(listed)).mailbox], [null, null]);
+    await bring(late, 'failed');
+    // The buyer gets an email about it first.
+    await erase();
+    assert.deepEqual((await statesOf()).length, 7);
+    await storage.write(() => execute(sql`update online_sales set notice_at = null where store_id = ${store.id}`));
+    await erase();
+    assert.deepEqual(await statesOf(), kept.filter((state) => state !== 'waiting'));
+  });
+
+  test('the data of a person in online sales is exported, and erased with the person', async () => {
     await using selling = await openSelling(factory);
-    const { storage, ctx, store, sell, begin, read } = selling;
-    const [unpaid, paid] = [await begin(), await sell()];
-    ctx.clock.advance(31 * dayMs);
-    const outdated = outdatedUnpaidSales(ctx);
-    const found = await storage.read(() => outdated.find(10));
-    assert.equal(await storage.write(() => outdated.erase(found)), 1);
-    const { buyerAddress, recipientAddress, message, erasedAt } = await read(unpaid);
-    assert.deepEqual([buyerAddress, recipientAddress, message, erasedAt !== null], [null, null, null, true]);
+    const { storage, ctx, store, sell, read } = selling;
+    const paid = await sell();
     assert.equal((await read(paid)).buyerAddress, 'ada@example.com');
 
     const card = await storage.read(() => requireCard(store.id, paid.cardId ?? 0));

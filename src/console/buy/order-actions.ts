@@ -43,14 +43,22 @@ function after(request: ConsoleRequest, { place }: OpenedOrder, notice: DoneActi
 async function attempted(
   request: ConsoleRequest,
   opened: OpenedOrder,
-  { done, change }: { readonly done: DoneAction; readonly change: () => Promise<unknown> },
+  {
+    done,
+    tooOften = 'tooSoon',
+    change,
+  }: {
+    readonly done: DoneAction;
+    readonly tooOften?: DoneAction;
+    readonly change: () => Promise<unknown>;
+  },
 ): Promise<ConsoleResponse> {
   try {
     await change();
     return after(request, opened, done);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return after(request, opened, error.code === 'too-many-requests' ? 'tooSoon' : 'tooLate');
+    return after(request, opened, error.code === 'too-many-requests' ? tooOften : 'tooLate');
   }
 }
 
@@ -137,6 +145,7 @@ const withdraw: Act = async (services, request, opened) => {
   const key = keyOfSale(order.sale);
   return await attempted(request, opened, {
     done: 'withdrawn',
+    tooOften: 'withdrawLimit',
     async change() {
       await storage.write(() => requestRefund(ctx, { ...key, reason: null, by: 'buyer', actor: saleActor }));
       await onlineSales?.sendRefunds(key);

@@ -176,7 +176,7 @@ function sheetOf(
   });
 }
 
-const notices = ['sentAgain', 'changed', 'withdrawn', 'tooLate', 'tooSoon'] as const;
+const notices = ['sentAgain', 'changed', 'withdrawn', 'tooLate', 'tooSoon', 'withdrawLimit'] as const;
 
 export type DoneAction = (typeof notices)[number];
 

@@ -150,6 +150,12 @@ export type SoldBefore = Readonly<Record<DayLimit, bigint>>;
  */
 export const unpaidForms = { periodMs: 10 * 60_000, ofNetwork: 20, ofAddress: 5 } as const;
 
+/**
+ * Orders from which a buyer can withdraw on a day with one payment card, or with one mailbox if the payment has no card. Each
+ * has sent an email with the buyer's words, which costs nothing after it. Staff can refund more.
+ */
+export const withdrawalsPerDay = 3;
+
 function limitOf(page: SalePage, limit: DayLimit): Money | null {
   switch (limit) {
     case 'address':
@@ -175,15 +181,13 @@ export type ReviewFacts = {
   readonly payment: Pick<Payment, 'isRisky' | 'cardCountry'>;
   /** Whether a card was made for an earlier sale of the same address. */
   readonly isFirst: boolean;
-  /** Minor units that were paid before on this day, with the payment card and in the store. */
-  readonly soldToCard: bigint;
-  readonly soldInStore: bigint;
+  readonly sold: SoldBefore;
 };
 
 /** The reasons for which staff review a paid sale; none: its card is made at once. */
 export function reviewReasonsOf(
   page: SalePage,
-  { sale, payment, isFirst, soldToCard, soldInStore }: ReviewFacts,
+  { sale, payment, isFirst, sold }: ReviewFacts,
 ): readonly ReviewReason[] {
   const { amount } = sale;
   const isForeign = payment.cardCountry !== null && payment.cardCountry !== page.country;
@@ -192,8 +196,7 @@ export function reviewReasonsOf(
     ['first', page.reviewsFirst && isFirst],
     ['foreign', page.reviewsForeign && page.country !== null && isForeign],
     ['risky', payment.isRisky],
-    ['card_limit', exceedsLimit(page, 'card', soldToCard, amount)],
-    ['store_limit', exceedsLimit(page, 'store', soldInStore, amount)],
+    ...dayLimits.map((limit) => [`${limit}_limit`, exceedsLimit(page, limit, sold[limit], amount)] as const),
   ];
   return reasons.flatMap(([reason, applies]) => (applies ? [reason] : []));
 }

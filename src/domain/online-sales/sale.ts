@@ -73,11 +73,20 @@ export type SaleForm = {
   readonly sendOn: string | null;
 };
 
-const reviewReasons = ['amount', 'first', 'foreign', 'risky', 'card_limit', 'store_limit'] as const;
+const reviewReasons = [
+  'amount',
+  'first',
+  'foreign',
+  'risky',
+  'address_limit',
+  'card_limit',
+  'network_limit',
+  'store_limit',
+] as const;
 
 /**
  * A reason for which staff release the card: the amount, the first sale of the buyer's address, a payment card of another
- * country, the assessment of the provider, the sales of the payment card or of the store on this day.
+ * country, the assessment of the provider, the sales of the address, payment card, network or store on this day.
  */
 export type ReviewReason = (typeof reviewReasons)[number];
 
@@ -181,6 +190,6 @@ export function keyOfSale({ storeId, id }: Pick<OnlineSale, 'storeId' | 'id'>): 
   return { storeId, saleId: id };
 }
 
-/** The days for which a code is shown to its buyer, and for which the addresses of an unpaid sale are kept. */
+/** The days for which a code is shown to its buyer, and for which an unpaid sale is kept. */
 export const codeShownDays = 30;
 export const unpaidKeptDays = 30;

@@ -1,6 +1,7 @@
 /** Begins online sales: a submitted form becomes one row, however often it is submitted. */
 
 import { dayOf } from '../../domain/day.ts';
+import { mailboxOf } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { PaymentSession } from '../../domain/online-sales/payment.ts';
@@ -8,6 +9,7 @@ import {
   exceedsLimit,
   formErrors,
   formErrorText,
+  unpaidForms,
   type DayLimit,
   type SalePage,
 } from '../../domain/online-sales/rules.ts';
@@ -27,13 +29,14 @@ import type { Context } from '../../storage/context.ts';
 import { isTokenOf, saleIdIn } from '../../storage/online-sales/order-link.ts';
 import type { StoreProvider } from '../../storage/online-sales/provider.ts';
 import {
+  countUnpaidForms,
   findSaleOfForm,
   findStoredSale,
   insertSale,
   openSaleCode,
-  sumBegunSales,
   sumPaidSales,
   updateSale,
+  type SaleTraces,
   type StoredSale,
 } from '../../storage/online-sales/sale.ts';
 import { lockSalePage } from '../../storage/online-sales/settings.ts';
@@ -108,12 +111,12 @@ export function* beginSale(
   assertForm(ctx, buy, form);
   if (buy.asksWork && !isTrial && !isWorkDone(key, work))
     throw new Fault('too-many-requests', { retryAfterSeconds: minuteSeconds, extensions: { limit: 'work' } });
-  const networkDigest = traceDigest(ctx, 'network', network);
-  yield* assertDayLimits(ctx, store, page, {
-    amount: form.amount,
-    buyerKey: form.buyer.key,
-    network: networkDigest,
-  });
+  const traces = {
+    network: traceDigest(ctx, 'network', network),
+    mailbox: traceDigest(ctx, 'mailbox', mailboxOf(form.buyer.key)),
+    fingerprint: null,
+  };
+  yield* assertLimits(ctx, { store, page, amount: form.amount, traces });
   const now = ctx.clock.now();
   const none: Money = { minor: 0n, currency: form.amount.currency };
   const sale: StoredSale = {
@@ -135,8 +138,7 @@ export function* beginSale(
     paymentId: null,
     state: 'new',
     method: null,
-    fingerprint: null,
-    network: networkDigest,
+    ...traces,
     cardCountry: null,
     isBankChecked: null,
     isRisky: false,
@@ -179,28 +181,38 @@ function assertForm(ctx: Context, { store, page }: BuyPage, form: SaleForm): voi
 
 const hourSeconds = 3_600;
 
-/** The limits of payment cards and of the store count again when the sale is paid. @throws Fault `too-many-requests`. */
-function* assertDayLimits(
+/**
+ * Unpaid forms count by number for some minutes. Amounts count when they are paid: those of a day here, and again when this
+ * sale is paid. @throws Fault `too-many-requests`.
+ */
+function* assertLimits(
   ctx: Context,
-  store: Store,
-  page: SalePage,
-  { amount, buyerKey, network }: { amount: Money; buyerKey: string; network: Uint8Array },
+  {
+    store,
+    page,
+    amount,
+    traces,
+  }: { readonly store: Store; readonly page: SalePage; readonly amount: Money; readonly traces: SaleTraces },
 ): Script<void> {
   yield* lockSalePage(store.id);
-  const today = startOfToday(ctx, store);
-  const [begun, inStore] = yield* parallel(
-    sumBegunSales(store.id, { since: idsAt(today), buyerKey, network }),
-    sumPaidSales(store.id, today),
+  const { periodMs, ...most } = unpaidForms;
+  const since = idsAt(ctx.clock.now() - periodMs);
+  const [forms, sold] = yield* parallel(
+    countUnpaidForms(store.id, traces, { since, limit: most.ofNetwork }),
+    sumPaidSales(store.id, traces, startOfToday(ctx, store)),
   );
-  const sold = { ...begun, store: inStore };
+  if (page.addressLimit !== null && forms.ofAddress >= most.ofAddress)
+    throw limited('address', periodMs / 1_000);
+  if (page.networkLimit !== null && forms.ofNetwork >= most.ofNetwork)
+    throw limited('network', periodMs / 1_000);
   const exceeded = (['address', 'network', 'store'] as const satisfies readonly DayLimit[]).find((limit) =>
     exceedsLimit(page, limit, sold[limit], amount),
   );
-  if (exceeded !== undefined)
-    throw new Fault('too-many-requests', {
-      retryAfterSeconds: hourSeconds,
-      extensions: { limit: exceeded },
-    });
+  if (exceeded !== undefined) throw limited(exceeded, hourSeconds);
+}
+
+function limited(limit: DayLimit, retryAfterSeconds: number): Fault {
+  return new Fault('too-many-requests', { retryAfterSeconds, extensions: { limit } });
 }
 
 /** Records the session of a new sale. A sale that has one does not change. @throws Fault `not-found`, `store-closed`. */

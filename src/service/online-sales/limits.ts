@@ -1,4 +1,4 @@
-/** Counts for the limits of a day: sales of one address, one payment card, one network, and the store. */
+/** What the limits of a day count: sales of one mailbox, one payment card, one network, and the store. */
 
 import { dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -6,10 +6,10 @@ import type { Context } from '../../storage/context.ts';
 
 const digestLength = 16;
 
-/** The digest of a payment card or network, of which nothing else is stored. */
+/** The digest of a payment card, network or mailbox. Nothing else is stored of the first two. */
 export function traceDigest(
   { keys }: Pick<Context, 'keys'>,
-  what: 'card' | 'network',
+  what: 'card' | 'network' | 'mailbox',
   text: string,
 ): Uint8Array {
   return keys.digest('online-sale', `${what} ${text}`).subarray(0, digestLength);

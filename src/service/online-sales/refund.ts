@@ -10,12 +10,20 @@ import {
   type RefundRequester,
   type SaleKey,
 } from '../../domain/online-sales/sale.ts';
+import { withdrawalsPerDay } from '../../domain/online-sales/rules.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
-import { listRefunds, refundsMax, updateRefund } from '../../storage/online-sales/refund.ts';
-import { findStoredSale } from '../../storage/online-sales/sale.ts';
+import {
+  countWithdrawals,
+  listRefunds,
+  refundsMax,
+  updateRefund,
+} from '../../storage/online-sales/refund.ts';
+import { lockSalePage } from '../../storage/online-sales/settings.ts';
+import { findStoredSale, type StoredSale } from '../../storage/online-sales/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { hasTaken, insertRequested, takeWhatIsLeft } from './going-back.ts';
+import { startOfToday } from './limits.ts';
 import { requireSale, returned, settlePaid, settledBy } from './settle.ts';
 
 /** The days for which a buyer can withdraw from the contract (2011/83/EU, article 9), after that of the payment. */
@@ -38,7 +46,7 @@ export type RefundDemand = SaleKey & {
 /**
  * Stops the card of a paid sale and requests the refund of what is left. Money goes back to its payment only.
  * @throws Fault `not-found`; `not-reversible` if nothing is left to refund, or a dispute has taken the money;
- * `undo-window-closed` if the buyer can no longer withdraw.
+ * `undo-window-closed` if the buyer can no longer withdraw, `too-many-requests` if the buyer has done it too often today.
  */
 export function* requestRefund(
   ctx: Context,
@@ -50,6 +58,7 @@ export function* requestRefund(
   const now = ctx.clock.now();
   if (by === 'buyer' && dayOf(now, store.timeZone) > withdrawalEndOf(locked, store))
     throw new Fault('undo-window-closed');
+  if (by === 'buyer') yield* assertWithdrawals(ctx, store, locked);
   const ended = by === 'buyer' ? 'refunded' : 'staff';
   const sale = locked.state === 'review' ? returned(locked, { reason: ended, now }) : locked;
   const refunds = yield* listRefunds(key);
@@ -61,6 +70,19 @@ export function* requestRefund(
   const changed = { ...sale, attempts: 0 };
   yield* settlePaid(ctx, { store, before: locked, sale: changed, refunds: [...refunds, refund] });
   return refund;
+}
+
+const hourSeconds = 3_600;
+
+/** @throws Fault `too-many-requests` with the extension `limit`. */
+function* assertWithdrawals(ctx: Context, store: Store, sale: StoredSale): Script<void> {
+  yield* lockSalePage(store.id);
+  const withdrawals = yield* countWithdrawals(store.id, sale, startOfToday(ctx, store));
+  if (withdrawals >= withdrawalsPerDay)
+    throw new Fault('too-many-requests', {
+      retryAfterSeconds: hourSeconds,
+      extensions: { limit: 'withdrawals' },
+    });
 }
 
 function notRefundable(detail: string): Fault {

@@ -23,7 +23,6 @@ import { insertRefund, listRefunds, refundsMax, updateRefund } from '../../stora
 import {
   hasBought,
   lockSale,
-  sumCardSales,
   sumPaidSales,
   updateSale,
   type StoredSale,
@@ -126,6 +125,9 @@ function* settlePayment(ctx: Context, { store, sale, payment }: Settling): Scrip
 
 /** A sale that was just paid: its card is made, or it is reviewed or returned. */
 function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Script<StoredSale> {
+  const page = yield* pageOf(store);
+  // Payments that are read at the same time count one after another, each on the day on which its turn comes.
+  yield* lockSalePage(store.id);
   const now = ctx.clock.now();
   const fingerprint = payment.fingerprint === null ? null : traceDigest(ctx, 'card', payment.fingerprint);
   const none: Money = { minor: 0n, currency: payment.amount.currency };
@@ -146,16 +148,11 @@ function* settleNewlyPaid(ctx: Context, { store, sale, payment }: Settling): Scr
   };
   const reason = returnReasonOf(paid, payment);
   if (reason !== null) return returned(paid, { reason, now });
-  const page = yield* pageOf(store);
-  yield* lockSalePage(store.id);
-  const since = startOfToday(ctx, store);
-  const [hasBoughtBefore, soldToCard, soldInStore] = yield* parallel(
+  const [hasBoughtBefore, sold] = yield* parallel(
     sale.buyerKey === null ? resolved(false) : hasBought(store.id, sale.buyerKey),
-    fingerprint ? sumCardSales(store.id, { since, fingerprint }) : resolved(0n),
-    sumPaidSales(store.id, since),
+    sumPaidSales(store.id, paid, startOfToday(ctx, store)),
   );
-  const facts = { sale, payment, isFirst: !hasBoughtBefore, soldToCard, soldInStore };
-  const reviewReasons = reviewReasonsOf(page, facts);
+  const reviewReasons = reviewReasonsOf(page, { sale, payment, isFirst: !hasBoughtBefore, sold });
   if (reviewReasons.length === 0) return yield* issueSale(ctx, { store, page, sale: paid });
   const reviewUntil = now + page.reviewHours * 3_600_000;
   return { ...paid, state: 'review', reviewReasons, reviewUntil };

@@ -1,6 +1,6 @@
 /** Erases personal data of online sales: with a person, and what is no longer needed. Amounts and states stay. */
 
-import { forUpdateSkipLocked } from '../sql/fragments.ts';
+import { forUpdateSkipLocked, fragment } from '../sql/fragments.ts';
 import { inChunks, padded } from '../sql/chunks.ts';
 import { all, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
@@ -13,36 +13,52 @@ function keysOf(rows: readonly { store_id: bigint; id: bigint }[]): readonly Sal
   return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
 }
 
-/** Returns up to `limit` sales of all stores from before an instant (ms) that were not paid and have addresses. */
+/**
+ * A condition on sales that were not paid: nothing happens to them any more. A payment that is on its way can arrive after
+ * weeks, an email can be due, a process can be reading the payment, and a movement without a paid sale is a difference.
+ */
+const isOver = fragment`paid_at is null and state <> 'waiting' and dispute is null and notice_at is null and lease is null
+  and not exists (select 1 from online_sale_refunds r where r.store_id = o.store_id and r.sale_id = o.id)
+  and not exists (select 1 from payment_movements m where m.store_id = o.store_id and m.sale_id = o.id)`;
+
+/** Returns up to `limit` sales of all stores from before an instant (ms) that were not paid, and are over or have addresses. */
 export function* listUnpaidSales(before: number, limit: number): Script<readonly SaleRowKey[]> {
   return keysOf(
     yield* all(sql<{ store_id: bigint; id: bigint }>`
-      select store_id, id from online_sales
-      where paid_at is null and erased_at is null and created_at < ${before} and ${ofOpenStore}
+      select store_id, id from online_sales o
+      where paid_at is null and created_at < ${before} and (erased_at is null or (${isOver})) and ${ofOpenStore}
       order by created_at limit ${limit}`),
   );
 }
 
-/** Erases the texts and addresses of those sales that were not paid since. @returns the number of sales. */
-export function* eraseUnpaidSales(found: readonly SaleRowKey[], now: number): Script<number> {
-  const erased = yield* parallel(
-    ...inChunks(found).map(({ storeId, chunk }) => {
-      const ids = padded(
-        chunk.map(({ id }) => id),
-        0,
-      );
-      return all(sql`
-        update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, recipient_name = null,
-          recipient_address = null, recipient_key = null, sender_name = null, message = null, network = null,
-          erased_at = ${now}
-        where store_id = ${storeId} and id in (
-          select id from online_sales
-          where store_id = ${storeId} and id in (${ids}) and paid_at is null and erased_at is null
-          ${forUpdateSkipLocked})
-        returning id`);
-    }),
+/** Deletes those of the sales that are over, and erases the texts and addresses of the other unpaid ones. @returns their number. */
+export function* removeUnpaidSales(found: readonly SaleRowKey[], now: number): Script<number> {
+  const removed = yield* parallel(...inChunks(found).map((part) => removeChunk(part, now)));
+  return removed.reduce((sum, count) => sum + count, 0);
+}
+
+function* removeChunk(
+  { storeId, chunk }: { readonly storeId: number; readonly chunk: readonly SaleRowKey[] },
+  now: number,
+): Script<number> {
+  const ids = padded(
+    chunk.map(({ id }) => id),
+    0,
   );
-  return erased.flat().length;
+  const deleted = yield* all(sql`
+    delete from online_sales where store_id = ${storeId} and id in (
+      select id from online_sales o where store_id = ${storeId} and id in (${ids}) and ${isOver} ${forUpdateSkipLocked})
+    returning id`);
+  const erased = yield* all(sql`
+    update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, recipient_name = null,
+      recipient_address = null, recipient_key = null, sender_name = null, message = null, network = null, mailbox = null,
+      erased_at = ${now}
+    where store_id = ${storeId} and id in (
+      select id from online_sales
+      where store_id = ${storeId} and id in (${ids}) and paid_at is null and erased_at is null
+      ${forUpdateSkipLocked})
+    returning id`);
+  return deleted.length + erased.length;
 }
 
 /** Returns up to `limit` sales of all stores that were decided before an instant (ms) and have a code or digests. */
@@ -65,7 +81,7 @@ export function* eraseTraces(found: readonly SaleRowKey[]): Script<number> {
         0,
       );
       return all(sql`
-        update online_sales set code = null, network = null, fingerprint = null
+        update online_sales set code = null, network = null, fingerprint = null, mailbox = null
         where store_id = ${storeId} and id in (
           select id from online_sales
           where store_id = ${storeId} and id in (${ids}) and (code is not null or network is not null)
@@ -96,7 +112,7 @@ export function* erasePersonOfSales(
   const bought = keysOf(
     yield* all(sql<{ store_id: bigint; id: bigint }>`
     update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, sender_name = null,
-      message = null, network = null, fingerprint = null, method = null, code = null, erased_at = ${now}
+      message = null, network = null, fingerprint = null, mailbox = null, method = null, code = null, erased_at = ${now}
     where store_id = ${storeId} and id in (
       select id from online_sales where store_id = ${storeId} and buyer_key = ${key} order by id limit ${limit})
     returning store_id, id`),

@@ -19,6 +19,7 @@ import {
   writeOnly,
   type RowOf,
 } from '../sql/columns.ts';
+import type { SaleTraces } from './sale.ts';
 import { all, execute, one, sql, type Script } from '../sql/sql.ts';
 
 const refunds = columns({
@@ -47,6 +48,20 @@ export function* listRefunds({ storeId, saleId }: SaleKey): Script<readonly Onli
     select ${refunds.names} from online_sale_refunds where store_id = ${storeId} and sale_id = ${saleId}
     order by id limit ${refundsMax}`);
   return rows.map(refunds.read);
+}
+
+/** Counts the withdrawals since an instant (ms) from sales with a payment card, or with a mailbox if there is none. */
+export function* countWithdrawals(
+  storeId: number,
+  { fingerprint, mailbox }: Pick<SaleTraces, 'fingerprint' | 'mailbox'>,
+  since: number,
+): Script<number> {
+  const { withdrawals } = yield* one(sql<{ withdrawals: bigint }>`
+    select cast(count(*) as bigint) as withdrawals from online_sale_refunds r
+    join online_sales o on o.store_id = ${storeId} and o.id = r.sale_id
+    where r.store_id = ${storeId} and r.created_at >= ${since} and r.requested_by = 'buyer'
+      and (o.fingerprint = ${fingerprint} or o.mailbox = ${fingerprint === null ? mailbox : null})`);
+  return Number(withdrawals);
 }
 
 /**

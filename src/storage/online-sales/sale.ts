@@ -4,6 +4,7 @@ import { currencyOf } from '../../domain/money/currency.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { CardDesign } from '../../domain/cards/design.ts';
 import type { DisputeState, ProviderKind } from '../../domain/online-sales/payment.ts';
+import type { DayLimit, SoldBefore } from '../../domain/online-sales/rules.ts';
 import type {
   SaleDelivery,
   OnlineSale,
@@ -97,6 +98,7 @@ const changing = {
   method: textOrNull('method'),
   fingerprint: bytesOrNull('fingerprint'),
   network: bytesOrNull('network'),
+  mailbox: bytesOrNull('mailbox'),
   card_country: textOrNull('cardCountry'),
   is_bank_checked: flagOrNull('isBankChecked'),
   is_risky: flag('isRisky'),
@@ -216,40 +218,44 @@ export function* listSalesOf(
   return rows.map(toSale);
 }
 
+/** What the limits of a day recognize a sale by: digests, null if unknown. */
+export type SaleTraces = Pick<StoredSale, 'mailbox' | 'network' | 'fingerprint'>;
+
+/** Counts the forms of a network since an instant, and those of a mailbox in it, that are not paid: up to `limit`. */
+export function* countUnpaidForms(
+  storeId: number,
+  { mailbox, network }: Pick<SaleTraces, 'mailbox' | 'network'>,
+  {
+    since,
+    limit,
+  }: { /** The internal id from which forms are read. */ readonly since: number; readonly limit: number },
+): Script<{ readonly ofNetwork: number; readonly ofAddress: number }> {
+  const row = yield* one(sql<{ of_network: bigint; of_address: bigint }>`
+    select cast(count(*) as bigint) as of_network,
+      cast(coalesce(sum(case when mailbox = ${mailbox} then 1 else 0 end), 0) as bigint) as of_address
+    from (
+      select mailbox from online_sales
+      where store_id = ${storeId} and network = ${network} and id >= ${since} and paid_at is null
+      order by id desc limit ${limit}) forms`);
+  return { ofNetwork: Number(row.of_network), ofAddress: Number(row.of_address) };
+}
+
 /**
- * Sums the sales of a day of one address and of one network that were paid or can still be paid, in minor units: else many
- * forms would be submitted before the first one is paid. @param since the internal id from which sales are of the day.
+ * Sums the payments since an instant (ms) that have a card or are reviewed, in minor units: those of the mailbox, payment card
+ * and network of a sale, and those of the store.
  */
-export function* sumBegunSales(
+export function* sumPaidSales(
   storeId: number,
-  { since, buyerKey, network }: { since: number; buyerKey: string; network: Uint8Array },
-): Script<{ readonly address: bigint; readonly network: bigint }> {
-  return yield* one(sql<{ address: bigint; network: bigint }>`
+  { mailbox, fingerprint, network }: SaleTraces,
+  since: number,
+): Script<SoldBefore> {
+  return yield* one(sql<Record<DayLimit, bigint>>`
     select
-      cast(coalesce(sum(case when buyer_key = ${buyerKey} then amount else 0 end), 0) as bigint) as address,
-      cast(coalesce(sum(case when network = ${network} then amount else 0 end), 0) as bigint) as network
-    from online_sales
-    where store_id = ${storeId} and id >= ${since} and state not in ('expired', 'failed', 'returned')`);
-}
-
-/** Sums the payments since an instant (ms) that have a card or are reviewed, in minor units. */
-export function* sumPaidSales(storeId: number, since: number): Script<bigint> {
-  const { sold } = yield* one(sql<{ sold: bigint }>`
-    select cast(coalesce(sum(amount), 0) as bigint) as sold from online_sales
-    where store_id = ${storeId} and paid_at >= ${since} and state in ('review', 'issued')`);
-  return sold;
-}
-
-/** Sums those with a payment card, as `sumPaidSales`. */
-export function* sumCardSales(
-  storeId: number,
-  { since, fingerprint }: { readonly since: number; readonly fingerprint: Uint8Array },
-): Script<bigint> {
-  const { sold } = yield* one(sql<{ sold: bigint }>`
-    select cast(coalesce(sum(amount), 0) as bigint) as sold from online_sales
-    where store_id = ${storeId} and fingerprint = ${fingerprint} and paid_at >= ${since}
-      and state in ('review', 'issued')`);
-  return sold;
+      cast(coalesce(sum(case when mailbox = ${mailbox} then amount else 0 end), 0) as bigint) as address,
+      cast(coalesce(sum(case when fingerprint = ${fingerprint} then amount else 0 end), 0) as bigint) as card,
+      cast(coalesce(sum(case when network = ${network} then amount else 0 end), 0) as bigint) as network,
+      cast(coalesce(sum(amount), 0) as bigint) as store
+    from online_sales where store_id = ${storeId} and paid_at >= ${since} and state in ('review', 'issued')`);
 }
 
 /** Whether a card was made for an earlier sale of an address. */

@@ -16,7 +16,7 @@ import {
   type RowOf,
 } from '../sql/columns.ts';
 import { forUpdate } from '../sql/fragments.ts';
-import { execute, first, lock, sql, type Script } from '../sql/sql.ts';
+import { all, execute, first, lock, sql, type Script } from '../sql/sql.ts';
 
 type InCurrency = { readonly currency: string };
 
@@ -82,9 +82,12 @@ export function* findSalePage(storeId: number): Script<SalePage | undefined> {
   return row && pages.read(row);
 }
 
-/** Locks the settings until the transaction ends: sales that count towards the limits of a day come one after another. */
+/**
+ * Locks the settings until the transaction ends, and waits for the lock: what counts towards the limits of a day comes one after
+ * another, and what the caller reads next is newer.
+ */
 export function* lockSalePage(storeId: number): Script<void> {
-  yield* execute(lock`select store_id from sale_pages where store_id = ${storeId} ${forUpdate}`);
+  yield* all(lock`select store_id from sale_pages where store_id = ${storeId} ${forUpdate}`);
 }
 
 export function* saveSalePage(page: SalePage): Script<void> {
