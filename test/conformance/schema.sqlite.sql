@@ -727,7 +727,7 @@ CREATE TABLE online_sales (
   -- When the buyer is sent the next email about a sale without a card, or about money that goes back; null: never.
   notice_at integer,
   notice_attempts integer not null default 0 check (notice_attempts >= 0),
-  erased_at integer,
+  erased_at integer, mailbox blob,
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((session_id is null) = (session_url is null)),
@@ -1277,7 +1277,7 @@ CREATE TABLE unknown_addresses (
   -- The entry of the audit log.
   id integer not null check (id > 0),
   -- Keyed, of the compared form of the address.
-  digest blob not null check (length(digest) = 32),
+  digest blob not null check (length(digest) = 32), day text check (length(day) = 10), attempts integer not null default 1 check (attempts > 0), last_at integer,
   primary key (store_id, id),
   foreign key (store_id, id) references staff_actions (store_id, id)
 ) strict, without rowid;
@@ -1561,8 +1561,7 @@ CREATE INDEX online_sales_owed on online_sales (store_id, id) where owed > 0;
 
 CREATE INDEX online_sales_paid on online_sales (store_id, paid_at) where paid_at is not null;
 
-CREATE INDEX online_sales_unpaid on online_sales (created_at)
-  where paid_at is null and erased_at is null;
+CREATE INDEX online_sales_unpaid on online_sales (created_at) where paid_at is null;
 
 CREATE INDEX online_sales_with_traces on online_sales (decided_at)
   where decided_at is not null and (code is not null or network is not null);
@@ -1615,6 +1614,8 @@ CREATE INDEX transfers_by_reference on transfers (store_id, reference, id) where
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
 CREATE INDEX transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
+
+CREATE UNIQUE INDEX unknown_addresses_by_day on unknown_addresses (store_id, day, digest) where day is not null;
 
 CREATE INDEX unknown_addresses_by_digest on unknown_addresses (store_id, digest);
 

@@ -25,6 +25,8 @@ import {
   type SignInMethod,
 } from '../../src/service/staff/session.ts';
 import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
+import { recordFailedSignIn } from '../../src/service/staff/failed-sign-in.ts';
+import { showStaffActions } from '../../src/service/staff/people.ts';
 import { reserveSignIn } from '../../src/service/staff/sign-in-throttle.ts';
 import type { Secret } from '../../src/platform/secret.ts';
 import { listStaffActions } from '../../src/storage/staff/action.ts';
@@ -87,6 +89,53 @@ async function actionsOf({ storage, store }: OpenStore): Promise<readonly string
 }
 
 export function testStaff(factory: StorageFactory): void {
+  test('failed attempts with unknown addresses are one entry for each address and day, and at most 101 entries', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const fail = (address: string | null) =>
+      storage.write(() =>
+        recordFailedSignIn(ctx, { store, address: address === null ? null : email(address), staffId: null }),
+      );
+    const entries = async () => {
+      const page = { before: Number.MAX_SAFE_INTEGER, filter: {}, ofCards: new Set<never>() };
+      const { actions, unknown } = await storage.read(() => showStaffActions(ctx, store, page));
+      return actions.map(({ id }) => {
+        const { name = '', attempts = 0 } = unknown.get(id) ?? {};
+        return [name === null ? null : name.length, attempts];
+      });
+    };
+    await Promise.all(Array.from({ length: 20 }, () => fail('eve@example.com')));
+    assert.deepEqual(await entries(), [[6, 20]]);
+    await fail('mallory@example.com');
+    await fail(null);
+    await fail(null);
+    assert.deepEqual(await entries(), [
+      [null, 2],
+      [6, 1],
+      [6, 20],
+    ]);
+    ctx.clock.advance(24 * hourMs);
+    await fail('eve@example.com');
+    assert.deepEqual((await entries()).slice(0, 2), [
+      [6, 1],
+      [null, 2],
+    ]);
+    for (let place = 0; place < 110; place += 1) await fail(`eve${place}@example.com`);
+    await fail('eve@example.com');
+    assert.deepEqual((await entries())[0], [null, 11]);
+    const [counted] = await storage.read(() =>
+      all(sql<{ count: bigint }>`select count(*) as count from staff_actions where store_id = ${store.id}`),
+    );
+    assert.equal(Number(counted?.count), 3 + 101);
+
+    const member = await join(opened);
+    for (let count = 0; count < 3; count += 1)
+      await storage.write(() =>
+        recordFailedSignIn(ctx, { store, address: email('ada@example.com'), staffId: member.id }),
+      );
+    assert.deepEqual((await entries()).slice(0, 3), Array(3).fill([0, 0]));
+  });
+
   test('a person joins with a link, which works once', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;

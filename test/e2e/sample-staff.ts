@@ -48,7 +48,7 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
       lastUsedAt: null,
     });
     yield* recordFailedSignIn(ctx, {
-      storeId: store.id,
+      store,
       address: email('unknown@example.com'),
       staffId: null,
     });

@@ -140,7 +140,7 @@ async function signIn(page: VisitorPage): Promise<ConsoleResponse> {
   });
   if (!found || !isRight) {
     const staffId = found?.member.id ?? null;
-    const failed = store && { storeId: store.id, address: address.ok ? address.value : null, staffId };
+    const failed = store && { store, address: address.ok ? address.value : null, staffId };
     if (failed) await page.write(() => recordFailedSignIn(page.ctx, failed));
     const error = stores.length > 1 ? text.wrongOrStore : text.wrong;
     return signInPage(page, 401, { ...form, error });

@@ -5,10 +5,11 @@ import { isRole, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { showStaffActions, type ShownActions } from '../../service/staff/people.ts';
+import type { UnknownAttempts } from '../../service/staff/failed-sign-in.ts';
 import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts';
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
-import { amountText, dayText, monthText, timeElement } from '../kit/format.ts';
+import { amountText, dayText, monthText, timeElement, timeText } from '../kit/format.ts';
 import type { ConsoleServices } from '../kit/services.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { staffPills } from './pills.ts';
@@ -104,7 +105,7 @@ function filterOf(page: Page): Filter {
   return { staffId: readStoredId(page.request.query.get('staff')) ?? null, kind };
 }
 
-type Names = Pick<ShownActions, 'tills' | 'cards' | 'addresses'> & {
+type Names = Pick<ShownActions, 'tills' | 'cards' | 'unknown'> & {
   readonly store: Store;
   readonly members: ReadonlyMap<number, StaffMember>;
 };
@@ -115,7 +116,7 @@ async function auditPage(page: Page): Promise<ConsoleResponse> {
   const filter = filterOf(page);
   const asked = readStoredId(request.query.get('before'));
   const shown = await page.read(() =>
-    showStaffActions(store, {
+    showStaffActions(page.ctx, store, {
       before: asked ?? Number.MAX_SAFE_INTEGER,
       filter: {
         ...(filter.staffId !== null && { staffId: filter.staffId }),
@@ -241,11 +242,10 @@ function subjectOf(
 /** The details as parts of the sentence. Those that have no text are shown by name. */
 function detailsOf(
   { id, details }: StaffAction,
-  { store, addresses }: Names,
+  { store, unknown }: Names,
   language: PageLanguage,
 ): readonly MarkupPart[] {
   const { details: parts } = texts[language];
-  const address = addresses.get(id);
   const named = Object.entries(details).flatMap(([name, value]): readonly MarkupPart[] => {
     if (value === null || value === '' || value === false || hiddenDetails.has(name)) return [];
     if (isFlag(name)) return [parts[name]];
@@ -253,7 +253,22 @@ function detailsOf(
     const shown = counted ?? detailOf(name, String(value), store, language);
     return shown === undefined ? [] : [shown];
   });
-  return address === undefined ? named : [...named, fillPlain(parts.unknownAddress, { value: address })];
+  return [...named, ...attemptsOf(unknown.get(id), store, language)];
+}
+
+/** The attempts to sign in without an account, which one entry has for a day. */
+function attemptsOf(
+  found: UnknownAttempts | undefined,
+  store: Store,
+  language: PageLanguage,
+): readonly MarkupPart[] {
+  if (!found) return [];
+  const { details: parts } = texts[language];
+  const { name, attempts, lastAt } = found;
+  const address = name === null ? parts.otherAddresses : fillPlain(parts.unknownAddress, { value: name });
+  if (attempts === 1 || lastAt === null) return name === null ? [] : [address];
+  const time = timeText(lastAt, store, language, { timeStyle: 'short' });
+  return [address, plural(language, parts.attempts, attempts, { time })];
 }
 
 /** The movement in the ledger, which the page of the card shows. */

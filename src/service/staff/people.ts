@@ -15,7 +15,7 @@ import { listOpenSessions, type StaffSession } from '../../storage/staff/session
 import { findStaffMember, listStaff, listStaffAccess, type StaffAccess } from '../../storage/staff/staff.ts';
 import { listTillNames } from '../../storage/staff/till-name.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { nameUnknownAddresses } from './failed-sign-in.ts';
+import { findUnknownAttempts, type UnknownAttempts } from './failed-sign-in.ts';
 
 export { listPasskeys } from '../../storage/staff/passkey.ts';
 export { openSessionsMax } from '../../storage/staff/session.ts';
@@ -96,14 +96,15 @@ export type ShownActions = {
   readonly tills: ReadonlyMap<number, string>;
   /** The last characters of the codes of cards, by their ids. */
   readonly cards: ReadonlyMap<number, string>;
-  /** The short names of addresses in failed attempts to sign in, by the ids of their entries. */
-  readonly addresses: ReadonlyMap<number, string>;
+  /** The failed attempts to sign in without an account, by the ids of their entries. */
+  readonly unknown: ReadonlyMap<number, UnknownAttempts>;
 };
 
 const actionsMax = 50;
 
 /** Up to 50 actions of staff, with the names of those who act and of what the actions are about. */
 export function* showStaffActions(
+  ctx: Pick<Context, 'keys'>,
   store: Store,
   { before, filter, ofCards }: WantedActions,
 ): Script<ShownActions> {
@@ -117,12 +118,12 @@ export function* showStaffActions(
     ofCards.has(action) && subjectId !== null ? [subjectId] : [],
   );
   const failedIds = actions.flatMap(({ action, id }) => (action === 'sign-in-failed' ? [id] : []));
-  const [cards, addresses] = yield* parallel(
+  const [cards, unknown] = yield* parallel(
     listLastCharacters(store.id, [...new Set(cardIds)]),
-    nameUnknownAddresses(store.id, failedIds),
+    findUnknownAttempts(ctx, store.id, failedIds),
   );
   // Without a filter, all actions are read that match.
   const scannedTo = Object.keys(filter).length > 0 ? found.scannedTo : null;
   const continuesBefore = found.actions.length > actionsMax ? (actions.at(-1)?.id ?? null) : scannedTo;
-  return { actions, continuesBefore, people, tills, cards, addresses };
+  return { actions, continuesBefore, people, tills, cards, unknown };
 }

@@ -19,7 +19,7 @@ import { lookupPeriodMs } from '../cards/lookup-throttle.ts';
 const perClient = 10;
 /** Wrong passwords per hour for one account in browsers that are not known. */
 const perAccount = 100;
-/** Wrong passwords per hour of one client for all accounts. Each adds an entry to the audit log. */
+/** Wrong passwords per hour of one client for all accounts. */
 const perClientInAll = 100;
 
 /** An account that a client wants to sign in to. It need not exist. */
