@@ -21,22 +21,27 @@ import {
   type ProviderPlace,
 } from '../storage/online-sales/provider.ts';
 import {
-  claimDueSales,
+  claimDueSale,
   deferSale,
   listPaidSales,
+  listPlacesWithDueSales,
   listSalesOf,
-  listStoresWithDueSales,
   makeSaleDue,
   type StoredSale,
 } from '../storage/online-sales/sale.ts';
 import { mayClaim } from '../storage/sandbox.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findStore, isStoreClosed } from '../storage/stores/store.ts';
+import type { Store } from '../domain/stores/store.ts';
 import { OrderReadings } from './order-readings.ts';
 import { SaleRequests, type OpenedProvider, type SaleRequestParts } from './sale-requests.ts';
+import { searchMs, workSideBySide } from './side-by-side.ts';
+
+/** `later`: it is read again at a later time. `failing`: the provider could not be used. */
+type Advance = 'done' | 'later' | 'failing';
 
 export type OnlineSales = Checkout & {
-  /** Reads the sales that are due at their providers, and settles them. @returns how many. */
+  /** Reads the sales that are due at their providers, and settles them, until none is due. @returns how many readings. */
   readonly run: () => Promise<number>;
   /** Compares the movements of providers that were not compared for a day. */
   readonly compare: () => Promise<void>;
@@ -45,13 +50,16 @@ export type OnlineSales = Checkout & {
 type Parts = SaleRequestParts & {
   /** Sends the emails that a run has made due. */
   readonly notify: () => Promise<unknown>;
+  /** Whether the service stops, so that nothing more is begun. */
+  readonly isStopping: () => boolean;
 };
 
-/** Longer than all requests about the sales of one claim. */
+/** Longer than all requests about a sale. */
 const claimMs = 5 * 60_000;
-const claimedMax = 10;
-const storesMax = 20;
-const comparedMax = 100;
+/** Sales of one provider at the same time, unless its last request has failed. */
+const salesAtOnceMax = 4;
+/** The time after which other providers have their turn, if they wait for one. */
+const turnMs = 10_000;
 const readMax = 100;
 /** Pages of movements of one comparison: more than a busy shop has in five days. */
 const movementPagesMax = 2_000;
@@ -62,60 +70,105 @@ class SaleRuns implements OnlineSales {
   readonly #providers: Parts['providers'];
   readonly #logger: Parts['logger'];
   readonly #notify: Parts['notify'];
+  readonly #isStopping: Parts['isStopping'];
   readonly #requests: SaleRequests;
   readonly #orderReadings = new OrderReadings();
+  #hasNews = false;
+  #notifying: Promise<void> | undefined;
 
-  constructor({ notify, ...parts }: Parts) {
+  constructor({ notify, isStopping, ...parts }: Parts) {
     this.#ctx = parts.database.ctx;
     this.#storage = parts.database.storage;
     this.#providers = parts.providers;
     this.#logger = parts.logger;
     this.#notify = notify;
+    this.#isStopping = isStopping;
     this.#requests = new SaleRequests(parts);
   }
 
-  /** Everything that is due for a sale. @returns whether the provider has responded. */
-  async #advance(sale: StoredSale): Promise<boolean> {
+  /** Everything that is due for a sale. */
+  async #advance(sale: StoredSale): Promise<Advance> {
     const opened = await this.#requests.openOf(sale);
     const record = await this.#storage.read(() => findStore(sale.storeId));
-    if (!opened || record?.status !== 'open') return false;
+    if (!opened || record?.status !== 'open') return 'later';
+    const isDone = await this.#advanceAt(opened, record.store, sale);
+    if (isDone) return 'done';
+    return opened.failure === null ? 'later' : 'failing';
+  }
+
+  /** @returns whether the provider has responded. */
+  async #advanceAt(opened: OpenedProvider, store: Store, sale: StoredSale): Promise<boolean> {
     const key = keyOfSale(sale);
     if (sale.sessionId === null) {
       if ((await this.#storage.write(() => expireUnrecorded(this.#ctx, key))).state === 'expired')
         return true;
-      return (await this.#requests.createSession(opened, record.store, sale)).sessionId !== null;
+      return (await this.#requests.createSession(opened, store, sale)).sessionId !== null;
     }
     if (!(await this.#requests.readAndSettle(opened, sale))) return false;
     await this.#requests.sendRequested(opened, key);
     return true;
   }
 
-  async #runStore(storeId: number): Promise<number> {
-    const now = this.#ctx.clock.now();
-    const lease = this.#ctx.random.id();
-    const claim = { now, until: now + claimMs, lease };
+  async #claim(place: ProviderPlace, lease: number): Promise<StoredSale | undefined> {
     const ctx = this.#ctx;
-    const claimed = await this.#storage.write(function* claimed() {
-      return (yield* mayClaim(ctx)) ? yield* claimDueSales(storeId, claim, claimedMax) : [];
+    const now = ctx.clock.now();
+    return await this.#storage.write(function* claim() {
+      if (!(yield* mayClaim(ctx))) return undefined;
+      return yield* claimDueSale(place, { now, until: now + claimMs, lease });
     });
-    for (const sale of claimed) {
-      const failed = await this.#advance(sale).then(
-        (isDone) => !isDone,
-        (error: unknown) => {
-          if (isStoreClosed(error)) throw error;
-          this.#logger.error(
-            { err: error, sale: this.#ctx.keys.publicIds.of(sale.id) },
-            'a sale could not be settled',
-          );
-          return true;
-        },
+  }
+
+  /** Claims a sale, and does what is due for it. Undefined: none is due. */
+  async #advanceNext(place: ProviderPlace): Promise<Advance | undefined> {
+    const lease = this.#ctx.random.id();
+    const sale = await this.#claim(place, lease);
+    if (!sale) return undefined;
+    const advance = await this.#advance(sale).catch((error: unknown): Advance => {
+      if (isStoreClosed(error)) throw error;
+      const id = this.#ctx.keys.publicIds.of(sale.id);
+      this.#logger.error({ err: error, sale: id }, 'a sale could not be settled');
+      return 'later';
+    });
+    if (advance !== 'done')
+      await this.#storage.write(() =>
+        deferSale(keyOfSale(sale), lease, this.#ctx.clock.now() + waitAfter(sale.attempts)),
       );
-      if (failed)
-        await this.#storage.write(() =>
-          deferSale(keyOfSale(sale), lease, this.#ctx.clock.now() + waitAfter(sale.attempts)),
-        );
+    return advance;
+  }
+
+  /** Sends emails beside the readings, which do not wait for mail servers. */
+  async #notifyBeside(): Promise<void> {
+    this.#hasNews = true;
+    this.#notifying ??= (async () => {
+      while (this.#hasNews) {
+        this.#hasNews = false;
+        await this.#notify();
+      }
+    })().finally(() => (this.#notifying = undefined));
+    await this.#notifying;
+  }
+
+  /** A turn of a provider: its sales that are due, a few at a time, until it fails. @returns how many were read. */
+  async #takeTurn(place: ProviderPlace, isFailing: boolean): Promise<number> {
+    const until = performance.now() + turnMs;
+    const turn = { count: 0, hasFailed: false };
+    const advanceAll = async (): Promise<void> => {
+      while (!turn.hasFailed && !this.#isStopping() && performance.now() < until) {
+        const advance = await this.#advanceNext(place);
+        if (advance === undefined) return;
+        turn.count += 1;
+        turn.hasFailed ||= advance === 'failing';
+      }
+    };
+    try {
+      const lanes = Array.from({ length: isFailing ? 1 : salesAtOnceMax }, advanceAll);
+      for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
+    } catch (error) {
+      if (!isStoreClosed(error)) throw error;
     }
-    return claimed.length;
+    // An error appears at the end of the run, which repeats it.
+    if (turn.count > 0) void this.#notifyBeside().catch(() => undefined);
+    return turn.count;
   }
 
   /** After a restore, reads the sales again that can be disputed: not every warning is a movement. */
@@ -164,31 +217,36 @@ class SaleRuns implements OnlineSales {
   }
 
   async run(): Promise<number> {
-    const ids = await this.#storage.read(() => listStoresWithDueSales(this.#ctx.clock.now(), storesMax));
-    let count = 0;
-    for (const id of ids)
-      try {
-        count += await this.#runStore(id);
-      } catch (error) {
-        if (!isStoreClosed(error)) throw error;
-      }
-    await this.#notify();
+    const count = await workSideBySide({
+      list: (wish) => this.#storage.read(() => listPlacesWithDueSales(this.#ctx.clock.now(), wish)),
+      take: (place, isFailing) => this.#takeTurn(place, isFailing),
+      restMs: searchMs,
+      isStopping: this.#isStopping,
+    });
+    await this.#notifyBeside();
     return count;
   }
 
   async compare(): Promise<void> {
     const before = this.#ctx.clock.now() - dayMs;
-    for (const place of await this.#storage.read(() => listProvidersToCompare(before, comparedMax)))
-      try {
-        await this.#comparePlace(place);
-      } catch (error) {
-        // A provider that cannot be compared does not stop the others.
-        if (!isStoreClosed(error))
-          this.#logger.error(
-            { err: error, provider: place.kind },
-            'a payment provider could not be compared',
-          );
-      }
+    await workSideBySide({
+      list: (wish) => this.#storage.read(() => listProvidersToCompare(before, wish)),
+      take: async (place) => {
+        try {
+          await this.#comparePlace(place);
+        } catch (error) {
+          // A provider that cannot be compared does not stop the others.
+          if (!isStoreClosed(error))
+            this.#logger.error(
+              { err: error, provider: place.kind },
+              'a payment provider could not be compared',
+            );
+        }
+        return 0;
+      },
+      restMs: Number.POSITIVE_INFINITY,
+      isStopping: this.#isStopping,
+    });
   }
 
   async openSession(key: SaleKey): Promise<OnlineSale> {

@@ -96,6 +96,7 @@ export function partsOf(base: Base): Parts {
             isPublic: !isForThisMachine,
             logger,
             notify: saleNotices({ database, email, pagesUrl }),
+            isStopping: () => base.state.isClosing,
           }),
     shared: {
       email,

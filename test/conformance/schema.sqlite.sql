@@ -727,7 +727,7 @@ CREATE TABLE online_sales (
   -- When the buyer is sent the next email about a sale without a card, or about money that goes back; null: never.
   notice_at integer,
   notice_attempts integer not null default 0 check (notice_attempts >= 0),
-  erased_at integer, mailbox blob,
+  erased_at integer, mailbox blob, hinted_at integer,
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((session_id is null) = (session_url is null)),
@@ -811,7 +811,7 @@ CREATE TABLE payment_providers (
   -- Movements up to this instant were compared with the sales.
   compared_until integer,
   -- The database was restored from a backup of this time, and the payments since then were not compared yet.
-  copied_at integer,
+  copied_at integer, hints_rejected_since integer, hints_rejected_at integer,
   primary key (store_id, kind, is_test),
   check ((failing_since is null) = (failure is null))
 ) strict, without rowid;
@@ -1554,6 +1554,9 @@ CREATE INDEX online_sales_by_state on online_sales (store_id, state, id);
 CREATE INDEX online_sales_disputed on online_sales (store_id, id) where dispute is not null;
 
 CREATE INDEX online_sales_due on online_sales (next_at) where next_at is not null;
+
+CREATE INDEX online_sales_due_at_provider on online_sales (store_id, provider, is_test, next_at)
+  where next_at is not null;
 
 CREATE INDEX online_sales_notices on online_sales (notice_at) where notice_at is not null;
 

@@ -32,6 +32,7 @@ import { testEmailServers } from './email-servers.ts';
 import { testAccountants } from './accountants.ts';
 import { testWallets } from './wallets.ts';
 import { testOnlineSales } from './online-sales.ts';
+import { testDueSales } from './due-sales.ts';
 import { testOwnerNotices } from './owner-notices.ts';
 import { testRestored } from './restored.ts';
 import { testEmails } from './emails.ts';
@@ -90,5 +91,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: accountants`, () => testAccountants(factory));
   suite(`${name}: wallets`, () => testWallets(factory));
   suite(`${name}: online sales`, () => testOnlineSales(factory));
+  suite(`${name}: online sales that are due`, () => testDueSales(factory));
   suite(`${name}: traces`, () => testTraces(factory));
 }

@@ -118,6 +118,7 @@ export function processOf({ ctx, storage }: Shop, provider: LossyProvider, fate:
         },
       },
       notify: () => Promise.resolve(),
+      isStopping: () => false,
     });
     return { ...alive, sales };
   };

@@ -12,6 +12,9 @@ const steps = [10 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute] a
 /** A session that was not recorded in this time has ended at every provider. */
 export const unrecordedMs = 25 * hour;
 
+/** The wait before a finished sale is read because of a notification, of which providers send several at a time. */
+export const finishedWaitMs = 30 * second;
+
 /** The time for which a session can be paid. Stripe allows 30 minutes to 24 hours, also if its creation is repeated. */
 export const sessionMs = 23 * hour;
 

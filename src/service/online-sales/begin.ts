@@ -161,6 +161,7 @@ export function* beginSale(
     // The caller creates the session at once. The background run does it if the process ends before.
     nextAt: now + waitAfter(1),
     attempts: 0,
+    hintedAt: null,
     noticeAt: null,
     noticeAttempts: 0,
     erasedAt: null,

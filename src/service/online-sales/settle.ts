@@ -71,9 +71,9 @@ function* save(
   const trialEnd = trialEndOf(ctx, sale);
   // The spent part of a trial does not go back.
   const planned = trialEnd === null || trialEnd <= now ? next : Math.min(next ?? trialEnd, trialEnd);
-  // A notification has made it due after this payment was requested: a claim would have set a later time.
-  const isStillDue = before.nextAt !== null && before.nextAt <= now;
-  const nextAt = isStillDue ? before.nextAt : planned;
+  // A notification that came after this payment was requested has it read again: a claim would have removed it.
+  const nextAt =
+    before.hintedAt === null ? planned : Math.min(before.nextAt ?? now, planned ?? Number.POSITIVE_INFINITY);
   const notice = hasNews(before, sale) ? { noticeAt: now, noticeAttempts: 0 } : {};
   const saved = { ...sale, ...notice, attempts, nextAt };
   yield* updateSale(saved);

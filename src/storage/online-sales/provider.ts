@@ -143,14 +143,18 @@ export function* markCopiedProviders(storeId: number, copiedAt: number): Script<
     where store_id = ${storeId} and (copied_at is null or copied_at > ${copiedAt})`);
 }
 
-/** The providers of all stores that were not compared since an instant (ms). */
-export function* listProvidersToCompare(before: number, limit: number): Script<readonly ProviderPlace[]> {
+/** The providers of all stores that were not compared since an instant (ms), the one that waits for longest first. */
+export function* listProvidersToCompare(
+  before: number,
+  { isFailing, limit }: { readonly isFailing: boolean; readonly limit: number },
+): Script<readonly ProviderPlace[]> {
   type Row = { store_id: bigint; kind: ProviderKind; is_test: bigint };
   const rows = yield* all(sql<Row>`
     select store_id, kind, is_test from payment_providers p
     where (compared_until is null or compared_until < ${before} or copied_at is not null) and ${ofOpenStore}
+      and (failing_since is not null) = (${Number(isFailing)} = 1)
       and not exists (select 1 from setup_steps t where t.store_id = p.store_id and t.step = 'restored_copy')
-    order by store_id, kind, is_test limit ${limit}`);
+    order by coalesce(compared_until, 0), store_id, kind, is_test limit ${limit}`);
   return rows.map((row) => ({
     storeId: toNumber(row.store_id),
     kind: row.kind,

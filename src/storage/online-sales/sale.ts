@@ -13,6 +13,7 @@ import type {
   SaleKey,
   SaleState,
 } from '../../domain/online-sales/sale.ts';
+import { finishedWaitMs } from '../../domain/online-sales/schedule.ts';
 import { Secret } from '../../platform/secret.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
 import type { Context } from '../context.ts';
@@ -31,8 +32,9 @@ import {
   type RowOf,
 } from '../sql/columns.ts';
 import { forUpdate, forUpdateSkipLocked } from '../sql/fragments.ts';
-import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, one, part, sql, toNumber, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
+import type { ProviderPlace } from './provider.ts';
 
 function flagOrNull<Field extends string>(field: Field): Column<bigint | null, Field, boolean | null> {
   return {
@@ -121,6 +123,7 @@ const changing = {
   review_until: integerOrNull('reviewUntil'),
   next_at: integerOrNull('nextAt'),
   attempts: integer('attempts'),
+  hinted_at: integerOrNull('hintedAt'),
   notice_at: integerOrNull('noticeAt'),
   notice_attempts: integer('noticeAttempts'),
   erased_at: integerOrNull('erasedAt'),
@@ -266,41 +269,74 @@ export function* hasBought(storeId: number, buyerKey: string): Script<boolean> {
   return row !== undefined;
 }
 
-/** A claim of due sales: its times in ms, and its name. */
+/** A claim of a due sale: its times in ms, and its name. */
 export type SaleClaim = { readonly now: number; readonly until: number; readonly lease: number };
 
-/** The ids of the stores with sales that are due. After a restore, sales wait until an owner has confirmed it. */
-export function* listStoresWithDueSales(now: number, limit: number): Script<readonly number[]> {
-  const rows = yield* all(sql<{ store_id: bigint }>`
-    select distinct store_id from online_sales o where next_at <= ${now} and ${ofOpenStore}
-      and not exists (select 1 from setup_steps t where t.store_id = o.store_id and t.step = 'restored_copy')
-    limit ${limit}`);
-  return rows.map((row) => toNumber(row.store_id));
+/** Sales whose buyer waits for the payment or the card. */
+const unfinished = part`state in ('new', 'open', 'waiting', 'review')`;
+
+const isOfFailing = part`exists (
+  select 1 from payment_providers p
+  where p.store_id = o.store_id and p.kind = o.provider and p.is_test = o.is_test and p.failing_since is not null)`;
+
+/**
+ * The providers with sales that are due, the longest due first: those whose last request has failed, or the others. After a
+ * restore, sales wait until an owner has confirmed it.
+ */
+export function* listPlacesWithDueSales(
+  now: number,
+  { isFailing, limit }: { readonly isFailing: boolean; readonly limit: number },
+): Script<readonly ProviderPlace[]> {
+  type Row = { store_id: bigint; provider: ProviderKind; is_test: bigint };
+  const due = part`
+    select store_id, provider, is_test from online_sales o where next_at <= ${now} and ${ofOpenStore}
+      and not exists (select 1 from setup_steps t where t.store_id = o.store_id and t.step = 'restored_copy')`;
+  const longest = part`group by store_id, provider, is_test order by min(next_at), store_id limit ${limit}`;
+  const rows = yield* all(
+    isFailing
+      ? sql<Row>`${due} and ${isOfFailing} ${longest}`
+      : sql<Row>`${due} and not ${isOfFailing} ${longest}`,
+  );
+  return rows.map((row) => ({
+    storeId: toNumber(row.store_id),
+    kind: row.provider,
+    isTest: row.is_test === 1n,
+  }));
 }
 
-/** Claims up to `limit` due sales of a store, the longest due first. */
-export function* claimDueSales(
-  storeId: number,
+/** Claims the sale of a provider that is due for longest, a finished one only if no other is due. */
+export function* claimDueSale(
+  place: ProviderPlace,
   { now, until, lease }: SaleClaim,
-  limit: number,
-): Script<readonly StoredSale[]> {
-  const due = yield* all(sql<{ id: bigint }>`
-    select id from online_sales where store_id = ${storeId} and next_at <= ${now}
-    order by next_at, id limit ${limit} ${forUpdateSkipLocked}`);
-  const claimed: StoredSale[] = [];
-  for (const { id } of due) {
-    const row = yield* one(sql<SaleRow>`
-      update online_sales set next_at = ${until}, lease = ${lease}, attempts = attempts + 1
-      where store_id = ${storeId} and id = ${id} returning ${sales.names}`);
-    claimed.push(toSale(row));
-  }
-  return claimed;
+): Script<StoredSale | undefined> {
+  const { storeId, kind, isTest } = place;
+  const due = part`
+    select id from online_sales
+    where store_id = ${storeId} and provider = ${kind} and is_test = ${Number(isTest)} and next_at <= ${now}`;
+  const longest = part`order by next_at, id limit 1 ${forUpdateSkipLocked}`;
+  const found =
+    (yield* first(sql<{ id: bigint }>`${due} and ${unfinished} ${longest}`)) ??
+    (yield* first(sql<{ id: bigint }>`${due} ${longest}`));
+  if (!found) return undefined;
+  const row = yield* one(sql<SaleRow>`
+    update online_sales set next_at = ${until}, lease = ${lease}, attempts = attempts + 1, hinted_at = null
+    where store_id = ${storeId} and id = ${found.id} returning ${sales.names}`);
+  return toSale(row);
 }
 
-/** Makes a sale due, also one that is claimed: what its process reads can be older. @param now instant in ms. */
+/**
+ * Makes a sale due because of a notification, also one that is claimed: what its process reads can be older. A finished sale
+ * waits, so that several notifications cause one reading. An earlier time stays. @param now instant in ms.
+ */
 export function* makeSaleDue({ storeId, saleId }: SaleKey, now: number): Script<void> {
+  const later = now + finishedWaitMs;
   yield* execute(sql`
-    update online_sales set next_at = ${now}, lease = null, attempts = 0
+    update online_sales set lease = null, attempts = 0, hinted_at = ${now},
+      next_at = case
+        when next_at <= ${now} then next_at
+        when ${unfinished} then ${now}
+        when next_at < ${later} then next_at
+        else ${later} end
     where store_id = ${storeId} and id = ${saleId}`);
 }
 
