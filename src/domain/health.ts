@@ -3,6 +3,7 @@
  * each has its own words for them.
  */
 
+import type { ProviderKind } from './online-sales/payment.ts';
 import type { WalletKind } from './wallets/wallet.ts';
 
 /** `warning`: it fails soon. `error`: it fails now. */
@@ -76,6 +77,8 @@ export type MachineCondition = {
   readonly backup: { readonly lastAt: number | null; readonly sinceAt: number } | null;
   /** Whether emails of any store are late. */
   readonly hasLateEmails: boolean;
+  /** Whether notifications of a payment provider of any store have wrong signatures. */
+  readonly hasRejectedHints: boolean;
   /** Since when (ms) no list of versions was accepted although one was to be read each day; null: all is well. */
   readonly versionsFailingSince: number | null;
 };
@@ -100,6 +103,13 @@ export type HealthFinding =
       readonly level: HealthLevel;
       readonly until: number | null;
       readonly failure: CertificateFailure | null;
+    }
+  /** Notifications of a payment provider have wrong signatures since an instant (ms). */
+  | {
+      readonly about: 'payment-notifications';
+      readonly level: 'warning';
+      readonly kind: ProviderKind;
+      readonly since: number;
     }
   | { readonly about: 'versions'; readonly level: 'warning'; readonly since: number }
   /** A certificate that expires, or updates that are not accepted. */

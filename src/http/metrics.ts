@@ -26,6 +26,8 @@ export type Metrics = {
   readonly emailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
+  /** A notification of a payment provider was received. */
+  readonly paymentNotified: (provider: string, signature: 'right' | 'wrong' | 'none') => void;
   /** Records the rows of the database, and the waiting work of the jobs for each store. */
   readonly upkeepFound: (upkeep: Upkeep, delays: readonly Delay[]) => void;
 };
@@ -217,7 +219,12 @@ export function createMetrics({
     help: 'Webhooks that were paused because every delivery failed for 72 hours, or because the receiver responded with 410.',
     registers,
   });
-
+  const notifications = new Counter({
+    name: 'largesse_payment_notifications_total',
+    help: 'Notifications of payment providers for stores that have the provider, by their signature. none: it has none, or nothing to compare it with.',
+    labelNames: ['provider', 'signature'],
+    registers,
+  });
   const emails = new Histogram({
     name: 'largesse_mail_attempt_duration_seconds',
     help: 'Duration of attempts to send an email, by outcome. unknown: the mail server received the complete email but did not respond, so it can be sent twice.',
@@ -256,6 +263,7 @@ export function createMetrics({
     emailReclaimed: () => emailsReclaimed.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
+    paymentNotified: (provider, signature) => notifications.inc({ provider, signature }),
     upkeepFound: upkeepGauges(registry, { hasBackups: freeSpace !== null }),
   };
 }

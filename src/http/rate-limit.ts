@@ -70,3 +70,26 @@ export function visitorLimiter(
     if (!allowed) throw new Fault('too-many-requests', { retryAfterSeconds });
   };
 }
+
+/** Limits the notifications about a place, such as a store. @throws Fault `too-many-requests`. */
+export type HintLimiter = (place: string, clientAddress: string, now: number) => void;
+
+/** Limits those of one network about one place, so that strangers use up nothing of the provider's, and all of the network. */
+export function hintLimiter(
+  rate: RateLimit,
+  { placesOfNetwork, callersMax }: { readonly placesOfNetwork: number; readonly callersMax: number },
+): HintLimiter {
+  const ofPlace = rateLimiter(rate, callersMax);
+  const ofNetwork = rateLimiter(
+    { perSecond: rate.perSecond * placesOfNetwork, burst: rate.burst * placesOfNetwork },
+    callersMax,
+  );
+  return (place, clientAddress, now) => {
+    const network = networkKey(clientAddress);
+    const all = ofNetwork(network, now);
+    // Places can be made up, so a network above its limit adds none.
+    const limited = all.allowed ? ofPlace(`${network} ${place}`, now) : all;
+    const { allowed, retryAfterSeconds } = limited;
+    if (!allowed) throw new Fault('too-many-requests', { retryAfterSeconds });
+  };
+}

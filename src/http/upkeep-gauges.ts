@@ -34,6 +34,10 @@ export function upkeepGauges(
     'largesse_paused_webhooks',
     'Webhooks that are paused because their deliveries failed.',
   );
+  const rejected = gauge(
+    'largesse_payment_notifications_rejected',
+    'Payment providers of stores whose notifications have wrong signatures: three in a row, without a right one since.',
+  );
   const overdue = gauge(
     'largesse_emails_overdue_seconds',
     'How long ago the email that waits for longest became due. 0: none waits.',
@@ -56,6 +60,7 @@ export function upkeepGauges(
     verification.set(instantOf(upkeep.lastVerificationAt, delays.length));
     problems.set(upkeep.problems);
     paused.set(upkeep.pausedWebhooks);
+    rejected.set(upkeep.rejectedHints);
     overdue.set(upkeep.emailOverdueMs / 1_000);
     retried.set(upkeep.emailRetriedMs / 1_000);
     closing.set(Math.max(0, ...delays.map(({ closingMs }) => closingMs)) / 1_000);

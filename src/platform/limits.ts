@@ -52,6 +52,13 @@ export const limits = Object.freeze({
   visitorRequestsPerSecond: 10,
   visitorRequestsBurst: 100,
   visitorsOfNetwork: 4,
+  /**
+   * Notifications of payment providers: those of one provider to one store from one network, and how many stores' worth of
+   * them a network can send. They are apart from visitors, because a provider sends those of all payments from few addresses.
+   */
+  hintsPerSecond: 50,
+  hintsBurst: 1_000,
+  hintedStoresOfNetwork: 4,
   tokensCachedMax: 4_096,
   signedStoresCachedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,

@@ -12,12 +12,13 @@ import { isPermitted, type StaffMember } from '../domain/staff/staff.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Context } from '../storage/context.ts';
 import { findLateEmails } from '../storage/emails/queue.ts';
+import { listProviders } from '../storage/online-sales/provider.ts';
 import { findLastBackup } from '../storage/stores/setup-step.ts';
 import type { Script } from '../storage/sql/sql.ts';
 
 /** Whether `findHealth` can find something: if not, no statement runs. @param now in ms, of the machine. */
 export function mayBeIll(machine: MachineCondition, now: number): boolean {
-  return machine.hasLateEmails || findMachineProblems(machine, now).length > 0;
+  return machine.hasLateEmails || machine.hasRejectedHints || findMachineProblems(machine, now).length > 0;
 }
 
 /**
@@ -44,6 +45,9 @@ export function* findHealth(
     const late = yield* findLateEmails(store.id, ctx.clock.now() - emailLateMs);
     if (late) findings.push({ about: 'late-emails', level: 'error', late });
   }
+  if (machine.hasRejectedHints && isPermitted(member, 'changeSettings'))
+    for (const { kind, hintsRejectedSince: since } of yield* listProviders(store.id))
+      if (since !== null) findings.push({ about: 'payment-notifications', level: 'warning', kind, since });
   const problems = findMachineProblems(machine, now);
   if (problems.length === 0 || !isPermitted(member, 'changeSettings')) return findings;
   if (!(yield* mayOwnersSetMachine(store, rule))) return findings;

@@ -3,6 +3,7 @@
 import type { Context } from '../storage/context.ts';
 import { findEmailDelay } from '../storage/emails/queue.ts';
 import { findLastBackup } from '../storage/stores/setup-step.ts';
+import { countRejectedHints } from '../storage/online-sales/provider.ts';
 import { parallel, type Script } from '../storage/sql/sql.ts';
 import { emailLateMs } from '../domain/health.ts';
 import type { Store } from '../domain/stores/store.ts';
@@ -21,6 +22,8 @@ export type Upkeep = {
   /** Problems that the last complete verification found. */
   readonly problems: number;
   readonly pausedWebhooks: number;
+  /** Payment providers whose notifications have wrong signatures. */
+  readonly rejectedHints: number;
   /** For how long an email is due, and for how long one has been tried without success. */
   readonly emailOverdueMs: number;
   readonly emailRetriedMs: number;
@@ -33,15 +36,23 @@ export type Upkeep = {
 
 export function* findUpkeep(ctx: Context): Script<Upkeep> {
   const now = ctx.clock.now();
-  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, emails, firstStoreAt, versions] =
-    yield* parallel(
-      findLastBackup(),
-      findLastVerification(),
-      countPausedWebhooks(),
-      findEmailDelay(now),
-      findFirstRealStoreAt(),
-      findVersionCheck(),
-    );
+  const [
+    lastBackupAt,
+    { verifiedAt, mismatches },
+    pausedWebhooks,
+    rejectedHints,
+    emails,
+    firstStoreAt,
+    versions,
+  ] = yield* parallel(
+    findLastBackup(),
+    findLastVerification(),
+    countPausedWebhooks(),
+    countRejectedHints(),
+    findEmailDelay(now),
+    findFirstRealStoreAt(),
+    findVersionCheck(),
+  );
   const { dueAt, firstAt, triedSendAt } = emails;
   const lateSince = Math.min(dueAt ?? now, triedSendAt ?? now);
   return {
@@ -49,6 +60,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     lastVerificationAt: verifiedAt,
     problems: mismatches,
     pausedWebhooks,
+    rejectedHints,
     emailOverdueMs: Math.max(0, now - (dueAt ?? now)),
     emailRetriedMs: Math.max(0, now - (firstAt ?? now)),
     hasLateEmails: now - lateSince > emailLateMs,

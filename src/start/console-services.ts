@@ -4,7 +4,7 @@ import { operations } from '../api/index.ts';
 import { machineRuleOf, type Config } from './config.ts';
 import { emailToolsOf } from '../delivery/email/tools.ts';
 import type { Database } from './database.ts';
-import { visitorLimiter } from '../http/rate-limit.ts';
+import { hintLimiter, visitorLimiter } from '../http/rate-limit.ts';
 import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { addConsole } from '../console/kit/server.ts';
 import { brandOf } from '../delivery/email/colour.ts';
@@ -113,6 +113,10 @@ export function consoleServicesOf(
       recordRetired: (use: CardKey) => retiredUses.note(use),
       recordTried: (tried: LookupKey) => stockTries.note(tried),
     },
+    limitHint: hintLimiter(
+      { perSecond: limits.hintsPerSecond, burst: limits.hintsBurst },
+      { placesOfNetwork: limits.hintedStoresOfNetwork, callersMax: limits.rateLimitedCallersMax },
+    ),
     limitVisitor: visitorLimiter(
       { perSecond: limits.visitorRequestsPerSecond, burst: limits.visitorRequestsBurst },
       { clientsOfNetwork: limits.visitorsOfNetwork, callersMax: limits.rateLimitedCallersMax },

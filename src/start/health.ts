@@ -23,6 +23,7 @@ export async function machineCondition({
     certificate: certificate && { period: certificate.period, failure: certificate.failure() },
     backup: hasBackups ? { lastAt: upkeep.lastBackupAt, sinceAt: upkeep.firstStoreAt } : null,
     hasLateEmails: upkeep?.hasLateEmails ?? false,
+    hasRejectedHints: (upkeep?.rejectedHints ?? 0) > 0,
     versionsFailingSince: looks ? failingVersionsSince(upkeep.versions, database.ctx.wallClock.now()) : null,
   };
 }

@@ -25,15 +25,15 @@ import {
   deferSale,
   listPaidSales,
   listPlacesWithDueSales,
-  listSalesOf,
-  makeSaleDue,
   type StoredSale,
 } from '../storage/online-sales/sale.ts';
 import { mayClaim } from '../storage/sandbox.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findStore, isStoreClosed } from '../storage/stores/store.ts';
+import type { Metrics } from '../http/metrics.ts';
 import type { Store } from '../domain/stores/store.ts';
 import { OrderReadings } from './order-readings.ts';
+import { PaymentHints } from './payment-hints.ts';
 import { SaleRequests, type OpenedProvider, type SaleRequestParts } from './sale-requests.ts';
 import { searchMs, workSideBySide } from './side-by-side.ts';
 
@@ -52,6 +52,7 @@ type Parts = SaleRequestParts & {
   readonly notify: () => Promise<unknown>;
   /** Whether the service stops, so that nothing more is begun. */
   readonly isStopping: () => boolean;
+  readonly metrics: Pick<Metrics, 'paymentNotified'>;
 };
 
 /** Longer than all requests about a sale. */
@@ -72,11 +73,12 @@ class SaleRuns implements OnlineSales {
   readonly #notify: Parts['notify'];
   readonly #isStopping: Parts['isStopping'];
   readonly #requests: SaleRequests;
+  readonly #hints: PaymentHints;
   readonly #orderReadings = new OrderReadings();
   #hasNews = false;
   #notifying: Promise<void> | undefined;
 
-  constructor({ notify, isStopping, ...parts }: Parts) {
+  constructor({ notify, isStopping, metrics, ...parts }: Parts) {
     this.#ctx = parts.database.ctx;
     this.#storage = parts.database.storage;
     this.#providers = parts.providers;
@@ -84,6 +86,14 @@ class SaleRuns implements OnlineSales {
     this.#notify = notify;
     this.#isStopping = isStopping;
     this.#requests = new SaleRequests(parts);
+    const { ctx, storage } = parts.database;
+    this.#hints = new PaymentHints({
+      ctx,
+      storage,
+      requests: this.#requests,
+      metrics,
+      logger: parts.logger,
+    });
   }
 
   /** Everything that is due for a sale. */
@@ -278,26 +288,8 @@ class SaleRuns implements OnlineSales {
     return await this.#requests.requireStored(key);
   }
 
-  async receiveHint({
-    storeId,
-    kind,
-    ...hint
-  }: Parameters<OnlineSales['receiveHint']>[0]): ReturnType<OnlineSales['receiveHint']> {
-    const due: SaleKey[] = [];
-    const now = this.#ctx.clock.now();
-    for (const isTest of [false, true]) {
-      const opened = await this.#requests.open({ storeId, kind, isTest });
-      if (!opened) continue;
-      for (const id of opened.api.readHint(opened.credential, hint)) {
-        const found = await this.#storage.read(() => listSalesOf(storeId, { provider: kind, id }));
-        due.push(...found.filter((sale) => sale.isTest === isTest).map(keyOfSale));
-      }
-    }
-    if (due.length > 0)
-      await this.#storage.write(function* makeDue() {
-        for (const key of due) yield* makeSaleDue(key, now);
-      });
-    return due;
+  async receiveHint(hint: Parameters<OnlineSales['receiveHint']>[0]): ReturnType<OnlineSales['receiveHint']> {
+    return await this.#hints.receive(hint);
   }
 
   async examine(kind: ProviderKind, credential: ProviderCredential): ReturnType<OnlineSales['examine']> {

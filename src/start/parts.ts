@@ -97,6 +97,7 @@ export function partsOf(base: Base): Parts {
             logger,
             notify: saleNotices({ database, email, pagesUrl }),
             isStopping: () => base.state.isClosing,
+            metrics: base.metrics,
           }),
     shared: {
       email,

@@ -51,7 +51,7 @@ async function notify(
   event: { readonly type: string; readonly object: object },
   { secrets = [secret], to }: { readonly secrets?: readonly string[]; readonly to?: string } = {},
 ): Promise<TestResponse> {
-  const { body, headers } = stripeHint(event, { secrets, at: service.clock.now() });
+  const { body, headers } = stripeHint(event, { secrets, at: service.clock.now(), isLive: true });
   return await visitor().request(to ?? (await hintPath()), {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

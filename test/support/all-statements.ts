@@ -65,6 +65,8 @@ const anyProvider = {
   failure: null,
   comparedUntil: null,
   copiedAt: null,
+  hintsRejectedSince: null,
+  hintsRejectedAt: null,
 } as const;
 
 /** Runs of each function, with other values each. */

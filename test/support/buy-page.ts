@@ -37,6 +37,8 @@ export async function openSandboxPage(
         failure: null,
         comparedUntil: null,
         copiedAt: null,
+        hintsRejectedSince: null,
+        hintsRejectedAt: null,
       },
       { key: sandboxKey(store.id), hintSecret: null },
     );

@@ -194,11 +194,15 @@ export function lossyProvider(now: () => number): LossyProvider {
         kind: 'done',
         value: { account: 'acct_1', isTest: false, currencies: null },
       })),
-    readHint: (_, { body }) =>
-      Buffer.from(body)
+    readHint: (_, { body }) => ({
+      signature: 'none',
+      ids: Buffer.from(body)
         .toString()
         .split(' ')
         .filter((id) => id !== ''),
+      related: null,
+    }),
+    findPaymentOf: () => Promise.resolve({ kind: 'done', value: null }),
     expire() {
       for (const held of payments.values()) {
         if (held.state === 'open' && now() >= held.request.expiresAt) held.state = 'expired';

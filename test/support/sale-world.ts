@@ -31,6 +31,8 @@ export async function openBuyPage(shop: Shop, given: Partial<SalePage> = {}): Pr
     failure: null,
     comparedUntil: null,
     copiedAt: null,
+    hintsRejectedSince: null,
+    hintsRejectedAt: null,
   };
   const unlimited = { addressLimit: null, cardLimit: null, networkLimit: null, storeLimit: null };
   const page = {
@@ -119,6 +121,7 @@ export function processOf({ ctx, storage }: Shop, provider: LossyProvider, fate:
       },
       notify: () => Promise.resolve(),
       isStopping: () => false,
+      metrics: { paymentNotified() {} },
     });
     return { ...alive, sales };
   };

@@ -143,7 +143,7 @@ export type StripeService = ProviderServer & {
 /** The body and headers of a webhook. @param secrets sign it: two while one replaces the other. */
 export function stripeHint(
   { type, object }: { readonly type: string; readonly object: object },
-  { secrets, at }: { readonly secrets: readonly string[]; readonly at: number },
+  { secrets, at, isLive = false }: SignedBy,
 ) {
   const body = JSON.stringify({
     id: `evt_${randomBytes(12).toString('hex')}`,
@@ -151,11 +151,37 @@ export function stripeHint(
     api_version: stripeVersion,
     created: Math.floor(at / 1_000),
     data: { object },
-    livemode: false,
+    livemode: isLive,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
     type,
   });
+  return signed(body, { secrets, at });
+}
+
+/** The same of a thin event, which has no copy of its object. */
+export function stripeThinHint(
+  {
+    type,
+    related,
+  }: { readonly type: string; readonly related: { readonly id: string; readonly type: string } },
+  { secrets, at, isLive = false }: SignedBy,
+) {
+  const body = JSON.stringify({
+    id: `evt_test_${randomBytes(12).toString('hex')}`,
+    object: 'v2.core.event',
+    type,
+    livemode: isLive,
+    created: new Date(at).toISOString(),
+    context: null,
+    related_object: { ...related, url: `/v1/${related.type}s/${related.id}` },
+  });
+  return signed(body, { secrets, at });
+}
+
+type SignedBy = { readonly secrets: readonly string[]; readonly at: number; readonly isLive?: boolean };
+
+function signed(body: string, { secrets, at }: Pick<SignedBy, 'secrets' | 'at'>) {
   const t = String(Math.floor(at / 1_000));
   const signatures = secrets.map((secret) =>
     createHmac('sha256', secret).update(`${t}.${body}`).digest('hex'),
@@ -462,6 +488,17 @@ export async function stripeService(now: () => number): Promise<StripeService> {
         amount: Number(parameters['amount'] ?? charge.amount - charge.amount_refunded),
         metadata,
       });
+    }
+    const [, parent = '', objectId] =
+      /^(\/v1\/(?:charges|refunds|disputes|radar\/early_fraud_warnings))\/(\w+)$/.exec(path) ?? [];
+    if (method === 'GET' && objectId !== undefined) {
+      const object = [...(lists[parent]?.() ?? [])].find((each) => each.id === objectId);
+      if (!object)
+        throw new StripeRejection(404, `No such object: '${objectId}'`, {
+          type: 'invalid_request_error',
+          code: 'resource_missing',
+        });
+      return object;
     }
     const list = method === 'GET' ? lists[path] : undefined;
     if (!list)

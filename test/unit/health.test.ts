@@ -21,6 +21,7 @@ const well: MachineCondition = {
   certificate: { period: { from: now - day, until: now + 89 * day }, failure: null },
   backup: { lastAt: now - day, sinceAt: 0 },
   hasLateEmails: false,
+  hasRejectedHints: false,
   versionsFailingSince: null,
 };
 

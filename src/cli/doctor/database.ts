@@ -21,6 +21,7 @@ import { findOffset } from '../../storage/sandbox.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores, listStores } from '../../storage/stores/store.ts';
 import { findLastVerification } from '../../storage/proofs/verification.ts';
+import { checkPayments } from './payments.ts';
 import { checkVersions } from './versions.ts';
 import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 
@@ -71,6 +72,7 @@ export async function checkDatabase(
     await checked('backup', () => checkBackup(config, { storage, now })),
     await checked('verification', () => checkVerification(storage, now)),
     await checked('emails', () => checkQueue(storage, now)),
+    await checked('payments', () => checkPayments(storage)),
     await checked('versions', () => checkVersions(config, { storage, now })),
   ];
   if (primaries.length > 1)

@@ -19,6 +19,7 @@ export const checkNames = [
   'backup',
   'verification',
   'emails',
+  'payments',
   'versions',
   'service',
   'certificate',

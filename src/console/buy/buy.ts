@@ -32,7 +32,7 @@ import {
   type BuyErrors,
   type TypedForm,
 } from './form.ts';
-import { providerName } from './provider-names.ts';
+import { providerName } from '../../domain/online-sales/provider-names.ts';
 import { buyerPage, buyPlaceOf, checkOwnLink, messagePage, type BuyPlace } from './place.ts';
 
 /** A form that is shown, and a problem of the whole order. */

@@ -9,7 +9,7 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { isUndelivered, type OrderFacts, type OrderedCard } from '../../service/online-sales/order.ts';
 import { amountText, dayText, signedText, timeElement, timeText } from '../kit/format.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
-import { providerName } from './provider-names.ts';
+import { providerName } from '../../domain/online-sales/provider-names.ts';
 import type { BuyPlace, hero } from './place.ts';
 
 type Words = Omit<Parameters<typeof hero>[0], 'text'> & {

@@ -24,7 +24,7 @@ import type { VersionRule } from '../../service/versions.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
 import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
-import type { VisitorLimiter } from '../../http/rate-limit.ts';
+import type { HintLimiter, VisitorLimiter } from '../../http/rate-limit.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import type {
   AppleCertificate,
@@ -92,6 +92,8 @@ export type ConsoleServices = {
   readonly onlineSales: Checkout | null;
   /** Limits requests without a session. */
   readonly limitVisitor: VisitorLimiter;
+  /** Limits the notifications of payment providers. */
+  readonly limitHint: HintLimiter;
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
   readonly webhookUrls: WebhookUrls;

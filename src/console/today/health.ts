@@ -11,8 +11,10 @@ import { timeText } from '../kit/format.ts';
 import type { Page } from '../kit/page-context.ts';
 import type { ConsoleServices } from '../kit/services.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
+import { providerName } from '../../domain/online-sales/provider-names.ts';
 import { emailServerPath } from '../settings/email-server.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
+import { saleSettingsPath } from '../settings/online-sales/change.ts';
 import { versionsPath } from '../settings/versions.ts';
 import { walletsPath } from '../settings/wallets.ts';
 
@@ -127,6 +129,18 @@ async function itemOf(page: Page, finding: HealthFinding): Promise<Item> {
       return certificateItem(page, finding);
     case 'wallet':
       return walletItem(page, finding);
+    case 'payment-notifications': {
+      const { title, text: said, action } = text.paymentNotifications;
+      const values = {
+        provider: providerName(finding.kind),
+        time: timeText(finding.since, page.store, page.language),
+      };
+      return {
+        title: fillPlain(title, values),
+        text: fillPlain(said, values),
+        action: page.link(saleSettingsPath, action, 'first'),
+      };
+    }
     case 'versions': {
       const time = timeText(finding.since, page.store, page.language);
       const action = page.link(versionsPath, text.versions.action, 'first');

@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
-import type { ProviderHint } from '../../domain/online-sales/payment.ts';
+import type { HintReading, ProviderHint } from '../../domain/online-sales/payment.ts';
 import type { Secret } from '../../platform/secret.ts';
 
 /** Stripe's libraries reject signatures that are older or younger. */
@@ -30,22 +30,53 @@ export function isSignedByStripe({ headers, body, now }: ProviderHint, secret: S
   });
 }
 
+const objectId = Type.String({ maxLength: 255 });
 const stripeEvent = Type.Object({
   data: Type.Object({
     object: Type.Object({
-      id: Type.String({ maxLength: 255 }),
-      payment_intent: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Null()])),
+      id: objectId,
+      payment_intent: Type.Optional(Type.Union([objectId, Type.Null()])),
     }),
   }),
 });
 
-/** The Checkout Session or the payment intent of an event. */
-export function stripeIdsOf(body: Uint8Array): readonly string[] {
+/** An event without a copy of its object (https://docs.stripe.com/event-destinations). */
+const thinEvent = Type.Object({
+  object: Type.Literal('v2.core.event'),
+  related_object: Type.Object({ id: objectId, type: Type.String({ maxLength: 100 }) }),
+});
+
+/** The lists in which Stripe has the objects of a payment, by the types of related objects. */
+const relatedLists: Readonly<Record<string, string>> = {
+  charge: 'charges',
+  refund: 'refunds',
+  dispute: 'disputes',
+  'radar.early_fraud_warning': 'radar/early_fraud_warnings',
+};
+
+const isStripePayment = (text: string): boolean => /^(?:cs|pi)_\w+$/.test(text);
+
+/** The Checkout Session or the payment intent of an event, or the path of the object of a thin one. */
+export function stripeSubjectOf(body: Uint8Array): Pick<HintReading, 'ids' | 'related'> {
   const event = parsedJson(body);
-  if (!Check(stripeEvent, event)) return [];
-  const { id, payment_intent: intent } = event.data.object;
-  if (/^(?:cs|pi)_\w+$/.test(id)) return [id];
-  return typeof intent === 'string' && /^pi_\w+$/.test(intent) ? [intent] : [];
+  if (Check(thinEvent, event)) {
+    const { id: related, type } = event.related_object;
+    if (isStripePayment(related)) return { ids: [related], related: null };
+    const list = Object.hasOwn(relatedLists, type) ? relatedLists[type] : undefined;
+    return { ids: [], related: list !== undefined && /^\w+$/.test(related) ? `${list}/${related}` : null };
+  }
+  if (!Check(stripeEvent, event)) return nothing;
+  const { id: object, payment_intent: intent } = event.data.object;
+  if (isStripePayment(object)) return { ids: [object], related: null };
+  return typeof intent === 'string' && /^pi_\w+$/.test(intent) ? { ids: [intent], related: null } : nothing;
+}
+
+const nothing = { ids: [], related: null } as const;
+
+/** Whether an event says that it is one of the test mode. It is read without parsing, because everybody can send one. */
+export function isOfStripeTestMode(body: Uint8Array): boolean {
+  const [, mode] = /"livemode"\s{0,9}:\s{0,9}(true|false)/.exec(Buffer.from(body).toString('latin1')) ?? [];
+  return mode === 'false';
 }
 
 /** The payment of a webhook of Mollie: a form with its id. */

@@ -176,7 +176,9 @@ export function openMollie(network: PublicNetwork, now: () => number): PaymentPr
       return { kind: 'done', value: { account: `${name} (${id})`, isTest, currencies: null } };
     },
 
-    readHint: (_credential, { body }) => mollieIdsOf(body),
+    readHint: (_credential, { body }) => ({ signature: 'none', ids: mollieIdsOf(body), related: null }),
+
+    findPaymentOf: () => Promise.resolve({ kind: 'done', value: null }),
 
     [Symbol.dispose]: () => http[Symbol.dispose](),
   };

@@ -112,7 +112,10 @@ export function openSandboxPayments({ ctx, storage, basePath }: SandboxParts): P
     // The page of the sandbox sends the id.
     readHint: (_credential, { body }) => {
       const id = Buffer.from(body).toString();
-      return storeOfSession(id) === undefined ? [] : [id];
+      const ids = storeOfSession(id) === undefined ? [] : [id];
+      return { signature: 'none', ids, related: null };
     },
+
+    findPaymentOf: () => Promise.resolve({ kind: 'done', value: null }),
   };
 }

@@ -27,6 +27,9 @@ export const createdSession = Type.Object({
   expires_at: Type.Integer(),
 });
 
+/** A charge, a refund, a dispute or an early fraud warning. */
+export const relatedObject = Type.Object({ payment_intent: Type.Optional(idOrNull) });
+
 const paymentCard = Type.Object({
   brand: wordsOrNull,
   last4: wordsOrNull,

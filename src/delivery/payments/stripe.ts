@@ -6,10 +6,13 @@
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
 import type {
+  HintReading,
   Payment,
   PaymentProvider,
   PaymentSession,
   ProviderAccount,
+  ProviderCredential,
+  ProviderHint,
   ProviderOutcome,
   ProviderRefund,
   SessionRequest,
@@ -27,7 +30,7 @@ import {
   type ProviderCall,
   type ProviderEndpoint,
 } from './provider-call.ts';
-import { isSignedByStripe, stripeIdsOf } from './hints.ts';
+import { isOfStripeTestMode, isSignedByStripe, stripeSubjectOf } from './hints.ts';
 import { toStripeAmount } from './stripe-amounts.ts';
 import { readStripeMovements } from './stripe-movements.ts';
 import {
@@ -37,6 +40,7 @@ import {
   stripePaymentOf,
   readSession,
   refundList,
+  relatedObject,
   stripeRefundOf,
   stripeAccount,
   stripeRefund,
@@ -143,10 +147,29 @@ export function openStripe(network: PublicNetwork, now: () => number): PaymentPr
         page,
       ),
     examine: ({ key }) => examine(calls, key),
-    readHint: ({ hintSecret }, hint) =>
-      hintSecret && isSignedByStripe(hint, hintSecret) ? stripeIdsOf(hint.body) : [],
+    readHint,
+    findPaymentOf: ({ key }, related) => findPaymentOf(calls, key, related),
     [Symbol.dispose]: () => calls[Symbol.dispose](),
   };
+}
+
+/** Events of both modes come to one address. Those of the other mode say nothing about this secret. */
+function readHint({ key, hintSecret }: ProviderCredential, hint: ProviderHint): HintReading {
+  const isUnsigned = hint.headers['stripe-signature'] === undefined;
+  if (isUnsigned || hintSecret === null) return { signature: 'none', ids: [], related: null };
+  const isOfMode = isOfStripeTestMode(hint.body) === isTestKey('stripe', key.reveal());
+  if (!isSignedByStripe(hint, hintSecret))
+    return { signature: isOfMode ? 'wrong' : 'none', ids: [], related: null };
+  return { signature: isOfMode ? 'right' : 'none', ...stripeSubjectOf(hint.body) };
+}
+
+async function findPaymentOf(
+  calls: StripeCalls,
+  key: Secret,
+  related: string,
+): Promise<ProviderOutcome<string | null>> {
+  const found = await calls.get(key, `/v1/${related}`, relatedObject);
+  return mapOutcome(found, ({ payment_intent: intent }) => intent ?? null);
 }
 
 async function createSession(

@@ -139,6 +139,19 @@ export type ProviderHint = {
   readonly now: number;
 };
 
+/** What a notification says. */
+export type HintReading = {
+  /**
+   * Whether the provider has signed it. `none`: it has no signature, or one that nothing can be compared with, because the
+   * provider signs nothing, or the store has no secret of this mode.
+   */
+  readonly signature: 'right' | 'wrong' | 'none';
+  /** The ids of the sessions or payments that it is about. One that is forged or unreadable names none. */
+  readonly ids: readonly string[];
+  /** An object of the provider that `findPaymentOf` has to look up, because its payment is not named; null: none. */
+  readonly related: string | null;
+};
+
 export type ProviderMovementPage = {
   readonly movements: readonly ProviderMovement[];
   /** Null: this is the last page. */
@@ -164,6 +177,10 @@ export type PaymentProvider = {
     page: { readonly since: number; readonly cursor: string | null },
   ) => Promise<ProviderOutcome<ProviderMovementPage>>;
   readonly examine: (credential: ProviderCredential) => Promise<ProviderOutcome<ProviderAccount>>;
-  /** The ids of the sessions or payments that a hint is about. A forged or unreadable one names none. */
-  readonly readHint: (credential: ProviderCredential, hint: ProviderHint) => readonly string[];
+  readonly readHint: (credential: ProviderCredential, hint: ProviderHint) => HintReading;
+  /** The id of the payment of an object that `readHint` has returned; null: it is of none. */
+  readonly findPaymentOf: (
+    credential: ProviderCredential,
+    related: string,
+  ) => Promise<ProviderOutcome<string | null>>;
 };

@@ -192,6 +192,8 @@ export function* setUpProvider(
           failure: null,
           comparedUntil: isSame ? before.comparedUntil : null,
           copiedAt: isSame ? before.copiedAt : null,
+          hintsRejectedSince: null,
+          hintsRejectedAt: null,
         },
         credential,
       );

@@ -15,7 +15,7 @@ import {
   unchanged,
   type RowOf,
 } from '../sql/columns.ts';
-import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 const providers = columns({
@@ -30,13 +30,16 @@ const providers = columns({
   failure: textOrNull('failure'),
   compared_until: integerOrNull('comparedUntil'),
   copied_at: integerOrNull('copiedAt'),
+  hints_rejected_since: integerOrNull('hintsRejectedSince'),
+  hints_rejected_at: integerOrNull('hintsRejectedAt'),
 });
 
 /**
  * A provider that a store has set up, without its keys. `isTest`: it takes no real money; a store can have both keys of a
  * provider. `isActive`: new sales are paid there; sales of another one are still read and refunded. `comparedUntil`: its
  * movements up to this instant (ms) were compared with the sales. `copiedAt`: the database was restored from a backup of
- * this time, and the payments since then were not compared yet.
+ * this time, and the payments since then were not compared yet. `hintsRejectedSince`: its notifications have had wrong
+ * signatures since then, without a right one; `hintsRejectedAt`: when that was last recorded.
  */
 export type StoreProvider = ReturnType<typeof providers.read>;
 
@@ -124,6 +127,42 @@ export function* recordProviderHealth(
           update payment_providers set failing_since = coalesce(failing_since, ${now}), failure = ${failure}
           where store_id = ${storeId} and kind = ${kind} and is_test = ${test}`,
   );
+}
+
+/** Records that notifications have wrong signatures, unless it is recorded. @param now in ms. */
+export function* recordHintsRejected({ storeId, kind, isTest }: ProviderPlace, now: number): Script<void> {
+  yield* execute(sql`
+    update payment_providers set hints_rejected_since = ${now}, hints_rejected_at = ${now}
+    where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}
+      and hints_rejected_since is null`);
+}
+
+/** Records that a notification had a right signature. */
+export function* recordHintAccepted({ storeId, kind, isTest }: ProviderPlace): Script<void> {
+  yield* execute(sql`
+    update payment_providers set hints_rejected_since = null
+    where store_id = ${storeId} and kind = ${kind} and is_test = ${Number(isTest)}`);
+}
+
+/** A provider whose notifications have wrong signatures, with the store. */
+export type RejectedHints = { readonly domain: string; readonly kind: ProviderKind; readonly since: number };
+
+/** The providers of all open stores whose notifications have wrong signatures, the longest first. */
+export function* listRejectedHints(limit: number): Script<readonly RejectedHints[]> {
+  const rows = yield* all(sql<{ domain: string; kind: ProviderKind; since: bigint }>`
+    select s.domain, p.kind, p.hints_rejected_since as since
+    from payment_providers p join stores s on s.id = p.store_id
+    where p.hints_rejected_since is not null and s.status = 'open'
+    order by p.hints_rejected_since, s.domain limit ${limit}`);
+  return rows.map(({ since, ...row }) => ({ ...row, since: toNumber(since) }));
+}
+
+/** Counts them. */
+export function* countRejectedHints(): Script<number> {
+  const { rejected } = yield* one(sql<{ rejected: bigint }>`
+    select count(*) as rejected from payment_providers
+    where hints_rejected_since is not null and ${ofOpenStore}`);
+  return toNumber(rejected);
 }
 
 /** Records that movements up to an instant (ms) were compared, and so those since a restored backup. */

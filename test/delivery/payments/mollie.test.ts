@@ -244,7 +244,7 @@ test('a webhook names its payment, and nothing else is one', async () => {
   const { id } = await opened();
   service.pay(id);
   const idsOf = (body: string) =>
-    provider.readHint(credential, { headers: {}, body: Buffer.from(body), now });
+    provider.readHint(credential, { headers: {}, body: Buffer.from(body), now }).ids;
   assert.deepEqual(
     service.hints.map(({ body }) => idsOf(body)),
     [[id]],

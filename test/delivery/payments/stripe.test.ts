@@ -10,7 +10,7 @@ import type {
   ProviderMovementPage,
 } from '../../../src/domain/online-sales/payment.ts';
 import { credentialOf, sessionRequest, valueOf } from '../../support/provider-payments.ts';
-import { stripeHint, stripeService, type StripeCard } from '../../support/stripe.ts';
+import { stripeHint, stripeService, stripeThinHint, type StripeCard } from '../../support/stripe.ts';
 
 const key = 'sk_test_0123456789abcdef';
 const secret = 'whsec_0123456789abcdef0123456789abcdef';
@@ -329,15 +329,15 @@ test('a hint names its session or payment only with a signature that is valid no
   const { events } = service;
   assert.deepEqual(
     events.slice(-1).map((event) => provider.readHint(credential, hintOf(event))),
-    [[sessionId]],
+    [{ signature: 'right', ids: [sessionId], related: null }],
   );
   service.refund(sessionId, 100);
   service.dispute(sessionId);
   service.warn(sessionId);
   for (const event of events.slice(-3))
-    assert.deepEqual(provider.readHint(credential, hintOf(event)), [paymentId]);
+    assert.deepEqual(provider.readHint(credential, hintOf(event)).ids, [paymentId]);
   const [event = { type: '', object: {} }] = events.slice(-1);
-  const named = (hint: ReturnType<typeof hintOf>, by = credential) => provider.readHint(by, hint).length;
+  const named = (hint: ReturnType<typeof hintOf>, by = credential) => provider.readHint(by, hint).ids.length;
   assert.equal(named(hintOf(event, ['whsec_other', secret])), 1);
   assert.equal(named(hintOf(event, ['whsec_other'])), 0);
   assert.equal(named(hintOf(event, [secret], now - 300_001)), 0);
@@ -349,4 +349,62 @@ test('a hint names its session or payment only with a signature that is valid no
   assert.equal(named({ ...hint, headers: {} as typeof hint.headers }), 0);
   assert.equal(named(hintOf({ type: 'x', object: { id: '../etc' } })), 0);
   assert.equal(named(hintOf({ type: 'x', object: [] })), 0);
+});
+
+test('the signature of a hint is right, wrong, or not comparable', () => {
+  const event = { type: 'x', object: { id: 'cs_1' } };
+  const hintOf = (options: Partial<Parameters<typeof stripeHint>[1]> = {}) => ({
+    ...stripeHint(event, { secrets: [secret], at: now, ...options }),
+    now,
+  });
+  const signatureOf = (hint: Parameters<typeof provider.readHint>[1], by = credential) =>
+    provider.readHint(by, hint).signature;
+  const other = ['whsec_other'];
+  assert.equal(signatureOf(hintOf()), 'right');
+  assert.equal(signatureOf(hintOf({ secrets: other })), 'wrong');
+  assert.equal(signatureOf({ ...hintOf(), headers: { 'stripe-signature': 'x' } }), 'wrong');
+  assert.equal(signatureOf({ ...hintOf(), headers: {} }), 'none');
+  assert.equal(signatureOf(hintOf(), credentialOf(key)), 'none');
+  // The notifications of both modes come to one address.
+  assert.equal(signatureOf(hintOf({ secrets: other, isLive: true })), 'none');
+  assert.equal(signatureOf(hintOf({ isLive: true })), 'none');
+  const live = credentialOf('sk_live_0123456789abcdef', secret);
+  assert.equal(signatureOf(hintOf({ secrets: other, isLive: true }), live), 'wrong');
+  assert.equal(signatureOf(hintOf({ secrets: other }), live), 'none');
+});
+
+test('a thin event names its session or payment, or the object whose payment is looked up', async () => {
+  const { sessionId, paymentId } = await paid();
+  const readThin = (related: { readonly id: string; readonly type: string }, secrets = [secret]) =>
+    provider.readHint(credential, {
+      ...stripeThinHint({ type: 'v1.x', related }, { secrets, at: now }),
+      now,
+    });
+  for (const [id, type] of [
+    [sessionId, 'checkout.session'],
+    [paymentId ?? '', 'payment_intent'],
+  ] as const) {
+    assert.deepEqual(readThin({ id, type }), { signature: 'right', ids: [id], related: null });
+    assert.deepEqual(readThin({ id, type }, ['whsec_other']), { signature: 'wrong', ids: [], related: null });
+  }
+  const [chargeId = ''] = [...service.charges.keys()].slice(-1);
+  const refundId = service.refund(sessionId, 100);
+  const disputeId = service.dispute(sessionId);
+  const warningId = service.warn(sessionId);
+  for (const [id, type, related] of [
+    [chargeId, 'charge', `charges/${chargeId}`],
+    [refundId, 'refund', `refunds/${refundId}`],
+    [disputeId, 'dispute', `disputes/${disputeId}`],
+    [warningId, 'radar.early_fraud_warning', `radar/early_fraud_warnings/${warningId}`],
+  ] as const) {
+    assert.deepEqual(readThin({ id, type }), { signature: 'right', ids: [], related });
+    assert.equal(valueOf(await provider.findPaymentOf(credential, related)), paymentId);
+  }
+  for (const [id, type] of [
+    ['../account', 'charge'],
+    ['ch_1', 'constructor'],
+    ['mtr_1', 'billing.meter'],
+  ] as const)
+    assert.equal(readThin({ id, type }).related, null);
+  assert.equal((await provider.findPaymentOf(credential, 'charges/ch_unknown')).kind, 'rejected');
 });

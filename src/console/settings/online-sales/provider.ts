@@ -9,7 +9,7 @@ import { Secret } from '../../../platform/secret.ts';
 import { isPlayground } from '../../../service/online-sales/settings.ts';
 import { endProvider, setUpProvider } from '../../../service/staff-actions/online-sales.ts';
 import type { StoreProvider } from '../../../storage/online-sales/provider.ts';
-import { providerName } from '../../buy/provider-names.ts';
+import { providerName } from '../../../domain/online-sales/provider-names.ts';
 import { hidden, inputField, select } from '../../kit/form.ts';
 import { timeText } from '../../kit/format.ts';
 import type { Page } from '../../kit/page-context.ts';
@@ -41,7 +41,17 @@ function hintUrlOf({ services, store, ctx }: Page, kind: ProviderKind): string |
 /** A provider that was set up, and what can be done with it. */
 function presentProvider(page: Page, provider: StoreProvider): Markup {
   const text = page.text.saleSettings;
-  const { kind, isTest, account, isActive, hasHintSecret, keySetAt, failingSince, failure } = provider;
+  const {
+    kind,
+    isTest,
+    account,
+    isActive,
+    hasHintSecret,
+    keySetAt,
+    failingSince,
+    failure,
+    hintsRejectedSince,
+  } = provider;
   const state = isActive
     ? tag(isTest ? 'wait' : 'good', isTest ? text.testMode : text.active)
     : tag('ended', text.inactive);
@@ -49,6 +59,10 @@ function presentProvider(page: Page, provider: StoreProvider): Markup {
     failingSince === null || failure === null
       ? undefined
       : markup`<div class="notice bad" role="status"><p>${fillPlain(text.failing, { time: timeText(failingSince, page.store, page.language) })} <span lang="en">${failure}</span></p></div>`;
+  const rejected =
+    hintsRejectedSince === null
+      ? undefined
+      : markup`<div class="notice bad" role="status"><p>${fillPlain(text.hintsRejected, { provider: providerName(kind), time: timeText(hintsRejectedSince, page.store, page.language) })}</p></div>`;
   const hints = {
     stripe: hasHintSecret ? text.hintsSigned : text.hintsMissing,
     mollie: text.hintsOfMollie,
@@ -64,7 +78,7 @@ function presentProvider(page: Page, provider: StoreProvider): Markup {
     `${saleSettingsPath}/provider/remove`,
     markup`${hidden('kind', kind)}${hidden('test', isTest ? 'yes' : '')}<p class="hint">${text.removeHint}</p><div><button class="button danger">${fillPlain(text.remove, { provider: providerName(kind) })}</button></div>`,
   );
-  return markup`${failing}${rows}<details><summary>${text.removeTitle}</summary>${remove}</details>`;
+  return markup`${failing}${rejected}${rows}<details><summary>${text.removeTitle}</summary>${remove}</details>`;
 }
 
 /** The URL that the owner enters at the provider. */

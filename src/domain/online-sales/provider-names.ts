@@ -1,6 +1,6 @@
 /** The names of payment providers, as buyers know them. */
 
-import type { ProviderKind } from '../../domain/online-sales/payment.ts';
+import type { ProviderKind } from './payment.ts';
 
 const providerNames: Readonly<Record<ProviderKind, string>> = {
   stripe: 'Stripe',
