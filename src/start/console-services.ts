@@ -4,13 +4,15 @@ import { operations } from '../api/index.ts';
 import { machineRuleOf, type Config } from './config.ts';
 import { emailToolsOf } from '../delivery/email/tools.ts';
 import type { Database } from './database.ts';
-import { hintLimiter, visitorLimiter } from '../http/rate-limit.ts';
+import { hintLimiter, rateLimiter, visitorLimiter } from '../http/rate-limit.ts';
 import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { addConsole } from '../console/kit/server.ts';
 import { brandOf } from '../delivery/email/colour.ts';
 import { languageOf, languages } from '../delivery/email/language.ts';
 import { serverToolsOf } from '../delivery/email/server-tools.ts';
 import type { EmailTransport } from '../delivery/email/transport.ts';
+import { Fault } from '../domain/fault.ts';
+import type { SaleKey } from '../domain/online-sales/sale.ts';
 import type { PreviewedEmail } from '../domain/emails/preview.ts';
 import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
 import { previewStored } from '../delivery/email/stored.ts';
@@ -113,6 +115,7 @@ export function consoleServicesOf(
       recordRetired: (use: CardKey) => retiredUses.note(use),
       recordTried: (tried: LookupKey) => stockTries.note(tried),
     },
+    limitWithdrawal: withdrawalLimiter(limits.rateLimitedCallersMax),
     limitHint: hintLimiter(
       { perSecond: limits.hintsPerSecond, burst: limits.hintsBurst },
       { placesOfNetwork: limits.hintedStoresOfNetwork, callersMax: limits.rateLimitedCallersMax },
@@ -121,5 +124,16 @@ export function consoleServicesOf(
       { perSecond: limits.visitorRequestsPerSecond, burst: limits.visitorRequestsBurst },
       { clientsOfNetwork: limits.visitorsOfNetwork, callersMax: limits.rateLimitedCallersMax },
     ),
+  };
+}
+
+/** Attempts to withdraw from one order, each with an address: five, then five an hour. */
+const withdrawalAttempts = { perSecond: 5 / 3_600, burst: 5 } as const;
+
+function withdrawalLimiter(callersMax: number): (sale: SaleKey, now: number) => void {
+  const limit = rateLimiter(withdrawalAttempts, callersMax);
+  return ({ storeId, saleId }, now) => {
+    const { allowed, retryAfterSeconds } = limit(`${storeId} ${saleId}`, now);
+    if (!allowed) throw new Fault('too-many-requests', { retryAfterSeconds });
   };
 }

@@ -225,7 +225,7 @@ test('a gift is paid and sent, and its order never has the code', async () => {
   const said = textOfPage(shown);
   for (const part of [
     'grace@example.com',
-    'alan@example.com',
+    'a•••@example.com',
     'Birthday, €50.00',
     'Visa •••• 4242',
     '20%: €8.33',
@@ -302,11 +302,11 @@ test('a buyer withdraws in two steps, and the card stops with the second', async
   const [, code = ''] = /id="shown-code" dir="ltr">([^<]+)</.exec(opened.text) ?? assert.fail(opened.text);
   const asked = await browser.get(`${pathname}/withdraw`);
   const said = textOfPage(asked);
-  for (const part of [texts.withdrawConfirm, '€50.00', 'alan@example.com', texts.withdrawAmount])
+  for (const part of [texts.withdrawConfirm, '€50.00', texts.yourAddress, texts.withdrawAmount])
     assert.ok(said.includes(part), part);
   const usable = await browser.post(`/b/${buyDomain}`, { code });
   assert.equal(usable.status, 200);
-  const done = await browser.post(`${pathname}/withdraw`);
+  const done = await browser.post(`${pathname}/withdraw`, { email: ' Alan@Example.com ' });
   assert.equal(done.status, 303, done.text);
   const after = await browser.get(redirectOf(done));
   assert.match(textOfPage(after), /Your withdrawal was received on /);
@@ -315,6 +315,44 @@ test('a buyer withdraws in two steps, and the card stops with the second', async
   const again = await browser.get(`${pathname}/withdraw`);
   assert.doesNotMatch(again.text, new RegExp(`<button[^>]*>${texts.withdrawConfirm}`));
   assert.equal((await browser.post(`${pathname}/card`)).text.includes('show-code'), false);
+});
+
+test('a withdrawal needs the address of the order, which no page shows, and can be tried five times', async () => {
+  await using service = await startSelling();
+  const browser = openBrowser(service);
+  const begin = async (): Promise<string> => {
+    const page = await decide(browser, redirectOf(await order(browser, forMyself)));
+    return new URL(page, 'http://localhost').pathname;
+  };
+  const pathname = await begin();
+  for (const shown of [pathname, `${pathname}/withdraw`]) {
+    const page = await browser.get(shown);
+    assert.equal(page.status, 200);
+    assert.doesNotMatch(page.text, /alan@example\.com/i, shown);
+  }
+  assert.match(textOfPage(await browser.get(pathname)), /a•••@example\.com/);
+  const withdraw = async (email: string, of = pathname) =>
+    await browser.post(`${of}/withdraw`, email === '' ? {} : { email });
+  for (const email of ['', 'alan', 'eve@example.com', 'alan+1@example.com', 'grace@example.com']) {
+    const wrong = await withdraw(email);
+    assert.equal(wrong.status, 422, email);
+    const said = textOfPage(wrong);
+    assert.match(said, new RegExp(texts.withdrawWrong));
+    assert.match(said, new RegExp(texts.withdrawConfirm));
+    assert.doesNotMatch(wrong.text, /alan@example\.com/i);
+  }
+  assert.deepEqual(await service.query('select 1 as one from online_sale_refunds'), []);
+  // The right address is limited as well: else a guess would be confirmed.
+  const limited = await withdraw('alan@example.com');
+  assert.equal(limited.status, 429);
+  assert.match(textOfPage(limited), /Too many/);
+  const other = await begin();
+  assert.equal((await withdraw('alan@example.com', other)).status, 303);
+  service.clock.advance(12 * 60_000);
+  assert.equal((await withdraw('eve@example.com')).status, 422);
+  assert.equal((await withdraw('alan@example.com')).status, 429);
+  service.clock.advance(12 * 60_000);
+  assert.equal((await withdraw('alan@example.com')).status, 303);
 });
 
 test('a scheduled card can be sent to another address and on another day, until it was sent', async () => {
@@ -488,7 +526,8 @@ test('the receipt and the email with the card name the order, the tax, and the s
   const gift = await emailWith(service, 'Alan');
   assert.match(gift, /hat uns Ihre Adresse nur für diese Zustellung gegeben/);
   const { pathname } = new URL(page, 'http://localhost');
-  assert.equal((await browser.post(`${pathname}/withdraw`)).status, 303);
+  const withdrawn = await browser.post(`${pathname}/withdraw`, { email: 'alan@example.com' });
+  assert.equal(withdrawn.status, 303);
   const german = buyTextsOf('de');
   assert.match(await emailWith(service, german.refundingTitle), /Ihr Widerruf ist am /);
   assert.match(await emailWith(service, german.stoppedTitle), /erstattet/);

@@ -21,6 +21,8 @@ export type BuyerOrder = {
   readonly browser: Browser;
   /** The path of the page of its payment. */
   readonly session: string;
+  /** The address of the buyer. */
+  readonly address: string;
   /** The path of its own page; null: the buyer was not there. */
   page: string | null;
   /** The finished entries of its page. */
@@ -124,7 +126,8 @@ export function openBuying({ url, token, random, cardOf }: Parts): Buying {
 
   const begin = async (): Promise<BuyerOrder> => {
     const browser = openVisitor();
-    const form = { ...formOfBuyer(), key: keyIn((await browser.get(path)).text) };
+    const filled = formOfBuyer();
+    const form = { ...filled, key: keyIn((await browser.get(path)).text) };
     const begun = await perhapsTwice(async () => {
       const response = await browser.post(path, form);
       assert.equal(response.status, 303, textOfPage(response));
@@ -134,7 +137,8 @@ export function openBuying({ url, token, random, cardOf }: Parts): Buying {
     assert.deepEqual(others, [], 'one form has led to two payments');
     assert.match(session, /^\/sandbox\/pay\//);
     const rest = { facts: new Set<string>(), acted: new Set<SandboxAction>() };
-    const order: BuyerOrder = { browser, session, page: null, isWithdrawn: false, ...rest };
+    const address = filled['buyer_email'] ?? '';
+    const order: BuyerOrder = { browser, session, address, page: null, isWithdrawn: false, ...rest };
     orders.push(order);
     return order;
   };
@@ -155,7 +159,9 @@ export function openBuying({ url, token, random, cardOf }: Parts): Buying {
   };
 
   const withdraw = async (order: BuyerOrder): Promise<void> => {
-    for (const response of await perhapsTwice(() => order.browser.post(`${order.page}/withdraw`)))
+    for (const response of await perhapsTwice(() =>
+      order.browser.post(`${order.page}/withdraw`, { email: order.address }),
+    ))
       // 200: the page says that nothing is left to withdraw from.
       if (response.status === 303) order.isWithdrawn ||= redirectOf(response).endsWith('done=withdrawn');
       else assert.equal(response.status, 200, textOfPage(response));

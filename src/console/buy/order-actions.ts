@@ -12,7 +12,7 @@ import { saleActor } from '../../service/online-sales/issuing.ts';
 import { requestRefund, withdrawalEndOf } from '../../service/online-sales/refund.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/services.ts';
-import type { ConsoleResponse, OpenRoute } from '../kit/route.ts';
+import type { ConsoleResponse, OpenRoute, PageResponse } from '../kit/route.ts';
 import { sendingDays } from './form.ts';
 import { isWithdrawable, withdrawalForm, type ShownChange } from './order-forms.ts';
 import { orderOf, orderAfter, orderPage, type DoneAction } from './order.ts';
@@ -120,7 +120,10 @@ function dayErrors(
   return { day: fillPlain(place.texts.dayError, days) };
 }
 
-const showWithdrawal: Act = (services, _request, opened) => {
+const showWithdrawal: Act = (services, _request, opened) => withdrawalPage(services, opened);
+
+/** @param wrong the typed address, which is not that of the order. */
+function withdrawalPage(services: ConsoleServices, opened: OpenedOrder, wrong?: string): PageResponse {
   const { place, order, path } = opened;
   const { texts, store, language } = place;
   const number = String(services.ctx.keys.publicIds.of(order.sale.id));
@@ -130,19 +133,30 @@ const showWithdrawal: Act = (services, _request, opened) => {
     title: texts.withdrawTitle,
     text: fillPlain(texts.withdrawLate, { day }),
   } as const;
+  const failed = wrong === undefined ? {} : { typed: wrong, error: texts.withdrawWrong };
   const content = isWithdrawable(place, order)
-    ? withdrawalForm(opened, number)
+    ? withdrawalForm(opened, { number, ...failed })
     : markup`${hero(late)}<div class="actions"><a class="button first" href="${path}?lang=${language.tag}">${texts.back}</a></div>`;
   const body = buyerPage(services, place, { title: texts.withdrawTitle, content, kind: 'order stack' });
-  return { status: 200, body };
-};
+  return { status: wrong === undefined ? 200 : 422, body };
+}
+
+/** Whether a typed address is that of an order. Its texts are compared as those of customers are. */
+function isAddressOf({ sale }: OpenedOrder['order'], typed: string): boolean {
+  const [address, own] = [parseEmail(typed), parseEmail(sale.buyerAddress)];
+  return address.ok && own.ok && address.value.key === own.value.key;
+}
 
 /** The card stops with the statement; the provider pays afterwards, whether or not it responds now. */
 const withdraw: Act = async (services, request, opened) => {
-  const { ctx, storage, onlineSales } = services;
+  const { ctx, storage, onlineSales, limitWithdrawal } = services;
   const { place, order } = opened;
-  if (!isWithdrawable(place, order)) return await showWithdrawal(services, request, opened);
+  if (!isWithdrawable(place, order)) return withdrawalPage(services, opened);
   const key = keyOfSale(order.sale);
+  const typed = formText(request, 'email');
+  // The link is not only the buyer's: the provider has it, and a receipt can be forwarded.
+  limitWithdrawal(key, ctx.clock.monotonic());
+  if (!isAddressOf(order, typed)) return withdrawalPage(services, opened, typed);
   return await attempted(request, opened, {
     done: 'withdrawn',
     tooOften: 'withdrawLimit',

@@ -10,7 +10,7 @@ import { isChangeable, isUndelivered } from '../../service/online-sales/order.ts
 import { withdrawalEndOf } from '../../service/online-sales/refund.ts';
 import { amountText, dayText } from '../kit/format.ts';
 import { inputField } from '../kit/form.ts';
-import { fill, fillPlain } from '../kit/texts.ts';
+import { fillPlain } from '../kit/texts.ts';
 import { sendingDays } from './form.ts';
 import type { OpenedOrder, ShownOrder } from './order-state.ts';
 import type { BuyPlace } from './place.ts';
@@ -93,10 +93,17 @@ export function orderButtons(opened: OpenedOrder): Markup {
 }
 
 /**
- * The second step of a withdrawal: the statement with the order and the address of its confirmation, and the button that
- * makes it (Directive 2011/83/EU, Article 11a).
+ * The second step of a withdrawal: the statement with the order, the address of its confirmation, which the page does not
+ * show because the link is not only the buyer's, and the button that makes it (Directive 2011/83/EU, Article 11a).
  */
-export function withdrawalForm(opened: OpenedOrder, number: string): Markup {
+export function withdrawalForm(
+  opened: OpenedOrder,
+  {
+    number,
+    typed = '',
+    error,
+  }: { readonly number: string; readonly typed?: string; readonly error?: string },
+): Markup {
   const { place, order, path } = opened;
   const { texts, store, language } = place;
   const { locale } = language;
@@ -109,13 +116,18 @@ export function withdrawalForm(opened: OpenedOrder, number: string): Markup {
   const method = sale.method === null ? undefined : markup`<dt>${texts.method}</dt><dd>${sale.method}</dd>`;
   const nothing = amount.minor === 0n ? markup`<p class="notice">${texts.withdrawNothing}</p>` : undefined;
   const reserved = held ? markup`<p class="notice">${texts.withdrawHeld}</p>` : undefined;
-  const receipt = fill(texts.withdrawReceipt, {
-    address: markup`<bdi dir="ltr">${sale.buyerAddress ?? ''}</bdi>`,
+  const address = inputField({
+    name: 'email',
+    label: texts.yourAddress,
+    type: 'email',
+    autocomplete: 'email',
+    value: typed.slice(0, emailLengthMax),
+    hint: texts.withdrawReceipt,
+    error,
   });
   return markup`<h1>${texts.withdrawTitle}</h1>
 <p>${fillPlain(texts.withdrawText, { day })}</p>
 ${nothing}${reserved}<section class="panel stack" aria-labelledby="order"><h2 id="order">${fillPlain(texts.number, { number })}</h2><dl class="facts">${names}<dt>${texts.withdrawAmount}</dt><dd><strong><bdi>${amountText(amount, locale)}</bdi></strong></dd>${method}</dl>
-<p>${receipt}</p>
-<form method="post" action="${actionPath(opened, 'withdraw')}"><div class="actions"><button class="button first">${texts.withdrawConfirm}</button><a class="button" href="${path}?lang=${language.tag}">${texts.back}</a></div></form></section>
+<form class="stack" method="post" action="${actionPath(opened, 'withdraw')}" novalidate><div class="fields">${address}</div><div class="actions"><button class="button first">${texts.withdrawConfirm}</button><a class="button" href="${path}?lang=${language.tag}">${texts.back}</a></div></form></section>
 `;
 }

@@ -93,9 +93,19 @@ function orderRows(place: BuyPlace, order: ShownOrder): Markup {
     ],
     [texts.for, recipientOf(sale)],
     [texts.message, sale.message],
-    [texts.receipt, sale.buyerAddress === null ? null : markup`<bdi dir="ltr">${sale.buyerAddress}</bdi>`],
+    [
+      texts.receipt,
+      sale.buyerAddress === null ? null : markup`<bdi dir="ltr">${veiledAddress(sale.buyerAddress)}</bdi>`,
+    ],
   ];
   return markup`<dl class="facts">${rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`]))}</dl>`;
+}
+
+/** Enough for the buyer to notice a typing error. Whoever has the link withdraws only with the whole address. */
+function veiledAddress(address: string): string {
+  const at = address.lastIndexOf('@');
+  const [first = ''] = address;
+  return `${first}•••${address.slice(at)}`;
 }
 
 function recipientOf({ recipientName, recipientAddress }: ShownOrder['sale']): Markup | null {

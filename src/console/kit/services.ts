@@ -37,6 +37,7 @@ import type { Wallet } from '../../storage/wallets/wallet.ts';
 import type { PassCard } from '../../service/wallets/apple.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
 import type { Storage } from '../../storage/storage.ts';
+import type { SaleKey } from '../../domain/online-sales/sale.ts';
 import type { Checkout } from '../../service/online-sales/checkout.ts';
 import type { ReportRuns } from '../../service/books/report-runs.ts';
 import type { Turns } from '../../service/turns.ts';
@@ -92,6 +93,8 @@ export type ConsoleServices = {
   readonly onlineSales: Checkout | null;
   /** Limits requests without a session. */
   readonly limitVisitor: VisitorLimiter;
+  /** Limits the attempts to withdraw from an order. @throws Fault `too-many-requests`. */
+  readonly limitWithdrawal: (sale: SaleKey, now: number) => void;
   /** Limits the notifications of payment providers. */
   readonly limitHint: HintLimiter;
   readonly condition: ServiceCondition;
