@@ -23,11 +23,12 @@ import {
 import { cardEtagOf } from '../http/etag.ts';
 import { retrieve, reenableCard, update } from '../service/cards/card.ts';
 import { externalIssueOf, issueOnce, rejectIssue } from '../service/cards/issue.ts';
-import { search } from '../service/cards/lookup.ts';
+import { lookUp, search } from '../service/cards/lookup.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { findRepeatedObject } from '../service/requests/external-ids.ts';
 import { locationOf } from '../service/stores/location.ts';
 import { findEmailSettings } from '../storage/emails/email.ts';
+import { findChosenCode } from '../storage/stocks/code.ts';
 import { resolved, parallel } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import { detailFields } from './card-fields.ts';
@@ -146,6 +147,9 @@ export const createGiftCard = write({
     if (values.stock && !values.code && !errors.has('code')) errors.add('code', 'is required with stock');
   },
   countCodes: ({ code }) => (code ? 1 : 0),
+  *isServed({ ctx, store, body: { code } }) {
+    return !code || ((yield* findChosenCode(ctx, store.id, code))?.isGenerated ?? false);
+  },
   // Another request can create the same new customer, or choose the same code or external id.
   writeScope: ({ store, body: { email, recipient_email: recipient, code, external_id: externalId } }) =>
     email || recipient || code || externalId ? undefined : { storeId: store.id, cardId: null },
@@ -166,7 +170,7 @@ export const createGiftCard = write({
     );
     const { activation } = issued;
     // A dry run says that the code is in stock, and does not activate it.
-    if (activation && requestContext.isDryRun) after(() => void requestContext.lookup.reserve(() => 1));
+    if (activation && requestContext.isDryRun) after(() => void requestContext.lookup.admit(() => 1));
     const { publicIds } = ctx.keys;
     const { code } = issued;
     if (!code) return repeatedIssue({ publicIds, requestContext }, issued.card);
@@ -282,6 +286,11 @@ export const updateGiftCard = write({
   response: { ...oneCard, status: 200, example: { gift_card: { ...examples.card, ...exampleChanges } } },
   errors: ['not-found', 'precondition-failed'],
   countCodes: ({ code }) => (code ? 1 : 0),
+  *isServed({ ctx, store, ids, body: { code } }) {
+    if (!code) return true;
+    const found = yield* lookUp(ctx, { store, code, usableOnly: false });
+    return found.kind === 'found' && found.isGenerated && found.card.id === ids.gift_card_id;
+  },
   writeScope: cardInPath,
   *run(request) {
     const { caller, store, body } = request;

@@ -77,6 +77,8 @@ export type Documentation = {
   readonly takesLastEventId: boolean;
   /** Whether failed lookups are limited. */
   readonly isThrottled: boolean;
+  /** Whether an exhausted budget of failed lookups never rejects it. */
+  readonly isUnlimited: boolean;
   readonly body: BodyDefinition<Fields> | null;
   readonly response: {
     readonly status: 200 | 201 | 202;

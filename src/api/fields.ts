@@ -354,6 +354,13 @@ export const customersEmail = field<EmailAddress>(
   parseEmail,
 );
 
+export const holderEmail = nullable<EmailAddress | null>(
+  address,
+  'The email address of the card’s customer or recipient. It is compared only while the failed lookups of all visitors are used up: then a code that the store chose is not found without it.',
+  'grace@example.com',
+  newCardFields.email,
+);
+
 export const searchedEmail = required(
   field<EmailAddress>(
     Type.String({

@@ -233,6 +233,7 @@ export const extendHold = write({
   },
   errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
   sample: { idempotencyKey: 'checkout-77-extend' },
+  isUnlimited: true,
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
     const extended = yield* extendOpenHold(ctx, {
@@ -286,6 +287,7 @@ export const captureHold = write({
     'external-id-used',
   ],
   sample: { idempotencyKey: 'checkout-77-capture' },
+  isUnlimited: true,
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
     const { amount = null } = body;
@@ -334,6 +336,7 @@ export const voidHold = write({
     },
   },
   errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
+  isUnlimited: true,
   usesUpExternalIds: true,
   *run(request) {
     const { ctx, store, ids } = request;

@@ -8,7 +8,7 @@ import * as examples from './examples.ts';
 import * as fields from './fields.ts';
 import { read } from './operation.ts';
 import { spendableCard } from './schemas.ts';
-import { mayRead, viewOf, cardHeaders, rejectMissed } from './movement.ts';
+import { mayRead, viewOf, cardHeaders, isCodeServed, rejectMissed } from './movement.ts';
 
 export const lookUpGiftCard = read({
   id: 'lookUpGiftCard',
@@ -22,7 +22,7 @@ export const lookUpGiftCard = read({
   body: {
     name: 'LookUp',
     wrapper: 'gift_card',
-    fields: { code: fields.requiredCode },
+    fields: { code: fields.requiredCode, email: fields.holderEmail },
     example: { code: examples.exampleCode },
   },
   response: {
@@ -32,6 +32,7 @@ export const lookUpGiftCard = read({
     headers: ['ETag'],
   },
   errors: ['not-found', 'not-activated'],
+  isServed: isCodeServed,
   *run(request) {
     const { ctx, caller, store, body } = request;
     const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });

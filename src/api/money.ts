@@ -36,6 +36,7 @@ import {
   cardHeaders,
   askedAmount,
   cardVersions,
+  isCodeServed,
   moneyCommand,
   rejectMissed,
 } from './movement.ts';
@@ -118,12 +119,18 @@ export const redeemGiftCard = write({
   body: {
     name: 'Redeem',
     wrapper: 'transaction',
-    fields: { code: fields.requiredCode, ...spending, partial: fields.partial },
+    fields: {
+      code: fields.requiredCode,
+      email: fields.holderEmail,
+      ...spending,
+      partial: fields.partial,
+    },
     example: { code: examples.exampleCode, amount: '10.00' },
   },
   response: { ...moved, description: 'The debit.' },
   errors: [...spendingErrors, 'not-activated'],
   sample: { idempotencyKey: 'till-7-receipt-1017' },
+  isServed: isCodeServed,
   *run(request) {
     const { ctx, caller, store, body } = request;
     const { code, amount, partial = false } = body;
@@ -247,6 +254,7 @@ export const reverseTransaction = write({
     'insufficient-balance', 'external-id-used',
   ],
   sample: { body: { amount: '4.00' }, idempotencyKey: 'return-55' },
+  isUnlimited: true,
   usesUpExternalIds: true,
   *run(request) {
     const { ctx, caller, store, ids, body } = request;

@@ -8,8 +8,10 @@ import type { Money } from '../domain/money/money.ts';
 import { spendableRecordOf, tillRecordOf } from '../domain/record.ts';
 import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
+import type { Secret } from '../platform/secret.ts';
 import type { Context } from '../storage/context.ts';
-import type { CodeUse } from '../service/cards/lookup.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
+import { isAddressOf, lookUp, type CodeUse } from '../service/cards/lookup.ts';
 import { assertNotInStock } from '../service/stocks/activation.ts';
 import { today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
 import type { ExternalRequest } from '../service/requests/external-ids.ts';
@@ -126,6 +128,37 @@ export function* moneyCommand(
 }
 
 /**
+ * Whether a code is served while a budget of failed lookups is exhausted: one that the service generated, also of a printed
+ * card for a caller who may activate it; or, while only the budget of all visitors is, one with an address of its card.
+ */
+export function* isCodeServed({
+  ctx,
+  caller,
+  store,
+  body: { code, email = null },
+  requestContext: { lookup },
+}: Pick<
+  ReadRequest<string, unknown, { readonly code?: Secret; readonly email?: EmailAddress | null }>,
+  'ctx' | 'caller' | 'store' | 'body' | 'requestContext'
+>): Script<boolean> {
+  // Without a code, the request has errors.
+  if (!code) return true;
+  const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
+  const isGenerated =
+    found.kind === 'found'
+      ? found.isGenerated
+      : found.use?.kind === 'stocked' && found.use.isGenerated && mayActivate(caller);
+  if (isGenerated || !lookup.exhausted?.acceptsAddress || email === null) return isGenerated;
+  const isOwn = found.kind === 'found' && isAddressOf(found.card, email);
+  lookup.countAddress(isOwn ? 0 : 1);
+  return isOwn;
+}
+
+function mayActivate({ scopes }: Caller): boolean {
+  return scopes.includes('write_gift_cards');
+}
+
+/**
  * Rejects a code that no card has. Its other meaning is recorded after the response, which takes as long as that for an
  * unknown code; only a caller who may activate it learns that a code is in stock.
  * @throws Fault `not-found` or `not-activated`, always.
@@ -135,7 +168,7 @@ export function* rejectMissed(
   use: CodeUse | null,
 ): Script<never> {
   const { requestContext, after } = request;
-  if (use?.kind === 'stocked' && request.caller.scopes.includes('write_gift_cards'))
+  if (use?.kind === 'stocked' && mayActivate(request.caller))
     yield* assertNotInStock({ storeId: request.store.id, lookup: use.lookup });
   else if (use?.kind === 'stocked') after(() => requestContext.recordStockTry(use.lookup));
   else if (use) after(() => requestContext.recordRetiredCode(use.cardId));

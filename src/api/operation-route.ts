@@ -25,7 +25,7 @@ export function commonDocumentation(definition: Common<string, string>): Omit<Do
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
-    repeated: null, takesLastEventId: false, isThrottled: isThrottled(definition),
+    repeated: null, takesLastEventId: false, isThrottled: isThrottled(definition), isUnlimited: false,
   }; // prettier-ignore
 }
 

@@ -26,7 +26,7 @@ export function stream<const Id extends string, const P extends string, Q extend
     async handle(requestContext) {
       const { ctx, caller } = requestContext;
       const { ids, isGuess } = readIds(requestContext);
-      if (isGuess) await requestContext.lookup.reserve(failuresIfNotFound);
+      if (isGuess) await requestContext.lookup.admit(failuresIfNotFound);
       if (!ids) throw new Fault('not-found');
       const queried = readQuery(requestContext, { store: caller.store, now: ctx.clock.now() });
       return open(requestContext, queried, ids);

@@ -66,6 +66,27 @@ export function failuresIfNotFound(status: number): number {
   return status === 404 ? 1 : 0;
 }
 
+/**
+ * Runs a script while a budget of failed lookups is exhausted. An id and a path are served if they exist, and a code if
+ * `isServed` says so. The other responses are the same, after the same statements.
+ */
+function* servedOnly<R extends Pick<Request<string>, 'requestContext'>, T>(
+  isServed: ((request: R) => Script<boolean>) | undefined,
+  request: R,
+  script: Script<T>,
+): Script<T> {
+  const { exhausted } = request.requestContext.lookup;
+  if (!exhausted) return yield* script;
+  if (isServed && !(yield* isServed(request))) throw exhausted.fault;
+  try {
+    return yield* script;
+  } catch (error) {
+    // Within the script, so that no response is stored under an idempotency key.
+    if (error instanceof Fault && problems[error.code].status === 404) throw exhausted.fault;
+    throw error;
+  }
+}
+
 /** Runs a script, and reports the fault that ends it. */
 function* observed<T>(script: Script<T>, onFault: (fault: Fault) => void): Script<T> {
   try {
@@ -108,6 +129,11 @@ export function read<
     /** Whether it reads so many rows that it waits for a turn. */
     readonly isLong?: boolean;
     readonly customerMaySearch?: boolean;
+    /**
+     * Whether a search finds a code that is served while a budget of failed lookups is exhausted. It runs the same statements
+     * for all codes. Absent: every search is rejected then, without a look.
+     */
+    readonly isServed?: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<boolean>;
     readonly run: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<NoInfer<Result<M, H>>>;
     /** Completes the result by what takes more than one read. */
     readonly complete?: (
@@ -116,7 +142,15 @@ export function read<
     ) => Promise<NoInfer<Result<M, H>>>;
   },
 ): Operation<Id> {
-  const { path, run, body, query, queryError = 'invalid-query', isConditional = false } = definition;
+  const {
+    path,
+    run,
+    body,
+    query,
+    queryError = 'invalid-query',
+    isConditional = false,
+    isServed,
+  } = definition;
   const readIds = idReader(path);
   const readQuery = query && queryReader(query, queryError);
   const readBody = body && fieldReader(body.fields, body.wrapper);
@@ -126,8 +160,10 @@ export function read<
     async handle(requestContext) {
       const { ctx, caller, storage, request } = requestContext;
       const { ids, isGuess, external } = readIds(requestContext);
-      const reserved =
-        isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
+      const { lookup } = requestContext;
+      let reserved;
+      if (definition.isSearch && !isServed) reserved = lookup.reserve(failuresIfNotFound);
+      else if (isGuess || definition.isSearch) reserved = lookup.admit(failuresIfNotFound);
       if (reserved) await reserved;
       if (!ids) throw new Fault('not-found');
       const context = { store: caller.store, now: ctx.clock.now() };
@@ -151,11 +187,12 @@ export function read<
       const readOnce = () =>
         storage.read(() => {
           effect = undefined;
-          return external
+          const running = external
             ? runByExternalId(requestContext, external, (found) =>
                 run({ ...input, ids: { ...ids, ...found } }),
               )
             : run(input);
+          return lookup.exhausted ? servedOnly(isServed, input, running) : running;
         });
       try {
         result = await (definition.isLong ? requestContext.turns(readOnce) : readOnce());
@@ -217,10 +254,14 @@ export function write<
     /** Adds errors that several reads find, if there are no others. */
     readonly inspect?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Promise<void>;
     /**
-     * The number of codes that the request looks for. Each reserves a failed lookup, which is released unless the response has an
-     * error of the code.
+     * The number of codes that the request looks for, at most one with `isServed`. Each reserves a failed lookup, which is
+     * released unless the response has an error of the code.
      */
     readonly countCodes?: (values: Partial<Values<F>>) => number;
+    /** Whether a search or a counted code is served, as in a read. */
+    readonly isServed?: (request: WriteRequest<P, Partial<Values<F>>>) => Script<boolean>;
+    /** Whether an exhausted budget of failed lookups never rejects it. An unknown id counts, and the response is a 404. */
+    readonly isUnlimited?: boolean;
     readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<WriteResult<M, H>>>;
     /** Does, before `run`, what takes more than one transaction; not for a dry run or a repeated request. */
     readonly perform?: (request: WriteRequest<P, Values<F>>) => Promise<void>;
@@ -237,8 +278,9 @@ export function write<
     readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Script<unknown>;
   },
 ): Operation<Id> {
-  const { path, body, writeScope, prepare, check, inspect, countCodes, run, reject, findRepeated } =
+  const { path, body, writeScope, prepare, check, inspect, countCodes, isServed, run, reject, findRepeated } =
     definition;
+  const { isUnlimited = false } = definition;
   const { status, members } = definition.response;
   const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
@@ -294,8 +336,10 @@ export function write<
       const { ctx, caller, request } = requestContext;
       const { store } = caller;
       const { ids, isGuess, external } = readIds(requestContext);
-      const reserved =
-        isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
+      const { lookup } = requestContext;
+      let reserved;
+      if (isUnlimited) lookup.count(failuresIfNotFound);
+      else if (isGuess || definition.isSearch) reserved = lookup.admit(failuresIfNotFound);
       if (reserved) await reserved;
       const prepared = prepare && (await prepare(requestContext));
       const errors = new FieldErrors();
@@ -305,9 +349,9 @@ export function write<
       check?.(values, errors, requestContext);
       if (ctx.testClock) await followFixedCode(values, request.raw.socket);
       let rejection: Fault | undefined;
-      // With errors and without `reject`, nothing is looked for.
       const codes = errors.any && !reject ? 0 : (countCodes?.(values) ?? 0);
-      if (codes > 0) await requestContext.lookup.reserve(() => countCodeErrors(rejection), codes);
+      if (codes > 0 && isServed) await lookup.admit(() => countCodeErrors(rejection));
+      else if (codes > 0) await lookup.reserve(() => countCodeErrors(rejection), codes);
       let effect: Effect | undefined;
       const input = ids && {
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
@@ -323,9 +367,12 @@ export function write<
       const script = (): Script<HttpResponse> => {
         effect = undefined;
         rejection = undefined;
-        const responding = external
+        let responding = external
           ? respondByExternalId(external, input, errors, earlier)
           : respond(input, errors, earlier);
+        // With errors and without `reject`, nothing is looked for.
+        if (lookup.exhausted && input && (!errors.any || reject))
+          responding = servedOnly(isServed, input, responding);
         return codes > 0 ? observed(responding, (fault) => (rejection = fault)) : responding;
       };
       let response;
@@ -342,6 +389,7 @@ export function write<
       ...commonDocumentation(definition),
       isWrite: true,
       isThrottled: isThrottled(definition) || countCodes !== undefined,
+      isUnlimited,
       body,
       repeated: definition.response.repeated ?? null,
       response: {

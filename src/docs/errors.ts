@@ -18,8 +18,8 @@ export type Responses = Readonly<Record<string, Response | Reference>>;
 /** The errors of every operation: from checks before its script, or because the service fails. */
 export const errorsOfEveryOperation: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
-  'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
-  'unavailable', 'not-writable', 'store-closed', 'closing',
+  'invalid-visitor', 'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error',
+  'overloaded', 'unavailable', 'not-writable', 'store-closed', 'closing',
 ]; // prettier-ignore
 
 /** The errors of a request with a body. */
@@ -35,12 +35,18 @@ const errorsOfWrites: readonly FaultCode[] = [
 ];
 
 /** The errors of an operation, in addition to those of every operation. */
-export function ownErrorsOf({ body, isWrite, isThrottled, errors }: Documentation): readonly FaultCode[] {
+export function ownErrorsOf({
+  body,
+  isWrite,
+  isThrottled,
+  isUnlimited,
+  errors,
+}: Documentation): readonly FaultCode[] {
   const all: readonly FaultCode[] = [
     ...errors,
     ...(body ? errorsOfBodies : []),
     ...(isWrite ? errorsOfWrites : []),
-    ...(isThrottled ? (['too-many-misses'] as const) : []),
+    ...(isThrottled && !isUnlimited ? (['too-many-misses'] as const) : []),
   ];
   return [...new Set(all)];
 }

@@ -5,6 +5,9 @@ import { holdLimitDefaultDays, holdLimitMaxDays } from '../domain/money/hold.ts'
 import { programCommand } from '../platform/program-files.ts';
 import { formValues } from './texts.ts';
 
+/** The default of `VISITOR_LOOKUP_MISSES`. */
+const visitorFailures = 20;
+
 export type Guide = {
   readonly name: string;
   readonly title: string;
@@ -161,7 +164,19 @@ A token can send 500 requests per second with bursts of 1,000, unless the servic
 
 ## Failed lookups
 
-Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously. A caller whose budget is exhausted receives [\`too-many-misses\`](errors#too-many-misses) with \`Retry-After\` for every search and lookup; other callers are not affected.
+Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously; other callers are not affected.
+
+While a budget is exhausted, the server returns what cannot be guessed if it exists: ids, \`external:\` paths, and codes that it generated itself. Everything else is rejected with [\`too-many-misses\`](errors#too-many-misses) and \`Retry-After\`, whether it exists or not: searches, codes that the store chose, unknown ids and codes. Captures, voids, extensions and reversals are never rejected by a budget; an unknown id is a 404.
+
+## Visitors
+
+A web shop looks up the codes of many people with one token. It names the person with the header \`Largesse-Visitor\`: 1 to 128 visible ASCII characters that stay the same for one person, such as a digest of the id of the signed-in customer or of the client’s address. The server stores only a keyed digest, and logs nothing of it. It is the shop’s server that sets the header; it must not accept it from a browser. In requests of signed-in customers without a token it has no effect.
+
+- Failed lookups then count for this visitor (${visitorFailures} an hour, unless the service sets another limit, and never more than the token), and for all visitors of the token together, who have the limit of the token. They do not count for the token itself.
+- While the budget of all visitors is exhausted, a code that the store chose is served only with the \`email\` of the card’s customer or recipient, a parameter of [lookups](look-up-gift-card) and [redemptions by code](redeem-gift-card). A wrong address counts for the visitor.
+- Without the header, failed lookups count for the token.
+
+## Codes that a request checks
 
 Each \`code\` in a creation, a batch or a dry run reserves a lookup, because the response says whether the store has used the code. A taken code is a failed lookup; the lookups of codes that were free, or were activated, are given back. A batch with more codes than lookups are left is rejected with [\`too-many-misses\`](errors#too-many-misses) before the server looks for any of them, and one with more codes than the whole budget with a 422 on \`cards\`, or on \`codes\` of a stock; \`largesse card import\` and \`largesse stock\` have no such limit. A wrong \`code\` in an update is a failed lookup. A response that is replayed under its \`Idempotency-Key\` is not counted again.`,
   },
@@ -230,6 +245,7 @@ const { gift_card: card } = await largesse.cards.create({ initial_value: '25.00'
 
 - A write that gets no response is sent again with the same \`Idempotency-Key\`, within limits of attempts and time.
 - An error has the [code](errors), the messages of each parameter and the request id.
+- \`visitor\`, of the client or of a request, [names the person](rate-limits#visitors) who typed a code in a shop.
 - Lists are iterators over all pages. The stream of events continues after a broken connection.
 - \`verifyWebhook\` returns the event of a webhook that is genuine.`,
   },

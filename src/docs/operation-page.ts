@@ -59,7 +59,7 @@ export function operationPage(operation: Operation, service: SampleService): Ref
 
 /** Credentials, and what applies to this kind of operation. */
 function notesOf({ scopes: allowed, customerMaySearch, documentation }: Operation): string {
-  const { isWrite, isConditional, isThrottled, errors } = documentation;
+  const { isWrite, isConditional, isThrottled, isUnlimited, errors } = documentation;
   const scope = allowed.map((name) => `\`${name}\``).join(' or ');
   const proxy = customerMaySearch ? ', or a signature of the [app proxy](authentication#app-proxy)' : '';
   return [
@@ -76,8 +76,14 @@ function notesOf({ scopes: allowed, customerMaySearch, documentation }: Operatio
     ...(errors.includes('precondition-failed')
       ? ['- **Concurrency**: `If-Match` [applies](conditional-requests) the write only to a known version.']
       : []),
-    ...(isThrottled ? ['- **Limits**: [failed lookups](rate-limits#failed-lookups) are limited.'] : []),
+    ...(isThrottled ? [limitsNote(isUnlimited)] : []),
   ].join('\n');
+}
+
+function limitsNote(isUnlimited: boolean): string {
+  return isUnlimited
+    ? '- **Limits**: an unknown id is a [failed lookup](rate-limits#failed-lookups), but their limit never rejects this operation.'
+    : '- **Limits**: [failed lookups](rate-limits#failed-lookups) are limited.';
 }
 
 const parameterTitles = {

@@ -15,7 +15,7 @@ function idSchemaOf(name: keyof typeof pathIds): object {
 
 /** The parameters outside the body. */
 export function parametersOf({ path, documentation }: Operation): readonly texts.Parameter[] {
-  const { query, errors, isConditional, isWrite, takesLastEventId } = documentation;
+  const { query, errors, isConditional, isWrite, isThrottled, takesLastEventId } = documentation;
   const { parameters } = texts;
   const inPath = idNamesIn(path).map((name): texts.Parameter => ({
     name,
@@ -36,6 +36,7 @@ export function parametersOf({ path, documentation }: Operation): readonly texts
     ...(isConditional ? [parameters.ifNoneMatch] : []),
     ...(errors.includes('precondition-failed') ? [parameters.ifMatch] : []),
     ...(isWrite ? [parameters.dryRun, parameters.idempotencyKey] : []),
+    ...(isThrottled ? [parameters.visitor] : []),
     parameters.requestId,
   ];
 }

@@ -158,6 +158,14 @@ export type Parameter = {
 };
 
 export const parameters = {
+  visitor: {
+    name: 'Largesse-Visitor',
+    in: 'header',
+    description:
+      'The visitor who typed the code: 1 to 128 visible ASCII characters. Failed lookups count for this visitor.',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
+    example: '5f2b6c0e7d1a4938',
+  },
   idempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',

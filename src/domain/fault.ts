@@ -9,6 +9,7 @@ export type FaultCode =
   | 'invalid-body'
   | 'invalid-query'
   | 'invalid-idempotency-key'
+  | 'invalid-visitor'
   | 'body-too-large'
   | 'headers-too-large'
   | 'unsupported-media-type'

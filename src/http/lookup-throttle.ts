@@ -1,45 +1,66 @@
 /**
  * Limits failed lookups per caller, for every operation that can be used to guess a code or an id.
  *
- * A request reserves its failures before it looks for something, and releases those that did not fail. In one process,
- * the reservations and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to
- * end.
+ * A request reserves its failures before it looks for something, and releases those that did not fail.
  *
- * A guarded statement records failures in the database, so all processes together never return more "not found"
- * responses than the budget. Each further process can have at most one more budget in flight until it reads the
- * failures of the others, at the latest with its own first failure.
+ * A token that looks for a visitor uses two budgets: that of the visitor, and that of all its visitors together. New
+ * visitors cost nothing, so the second one limits those who name many.
  */
 
 import { Fault } from '../domain/fault.ts';
-import {
-  countedRefill,
-  failuresLeft,
-  recordFailedLookup,
-  tooManyLookups,
-} from '../service/cards/lookup-throttle.ts';
 import type { Context } from '../storage/context.ts';
 import type { HttpResponse } from '../service/requests/http-response.ts';
-import { findRefilledAt, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
+import type { LookupCaller } from '../storage/stores/lookup-throttle.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
+import { LookupBudgets, type NamedBudget, type OpenBudget, type Reservation } from './lookup-budgets.ts';
 import { problems } from './problem.ts';
 
-export type LookupAttempt = {
-  /** The failed lookups of the caller per hour. */
-  readonly perHour: number;
+/** A budget of the caller is exhausted. Only ids, paths and generated codes that exist are served. */
+export type Exhausted = {
+  readonly fault: Fault;
   /**
-   * Reserves failures in the caller's budget until the request ends. Those that `failuresOf` returns for the status of the
+   * Whether a chosen code is served with an address of its card: only the budget of all visitors of the token is exhausted.
+   */
+  readonly acceptsAddress: boolean;
+};
+
+type FailuresOf = (status: number) => number;
+
+export type LookupAttempt = {
+  /** The failed lookups per hour of the caller or, if that is less, of its visitor. */
+  readonly perHour: number;
+  /** Null: `admit` has reserved a failure, or was not called. */
+  readonly exhausted: Exhausted | null;
+  /**
+   * Reserves failures in the caller's budgets until the request ends. Those that `failuresOf` returns for the status of the
    * response are recorded, and the others are released. A request has one reservation, however often it reserves.
    * @param count at most `perHour`; 1 by default, and always after another reservation.
    * @returns a promise if it has to wait. @throws Fault `too-many-misses`, or rejects with it.
    */
-  reserve(failuresOf: (status: number) => number, count?: number): Promise<void> | undefined;
+  reserve(failuresOf: FailuresOf, count?: number): Promise<void> | undefined;
+  /**
+   * Reserves one failure as `reserve` does, but also admits the request while a budget is exhausted: `exhausted` says so, and
+   * a 404 becomes the fault of the budget.
+   */
+  admit(failuresOf: FailuresOf): Promise<void> | undefined;
+  /** Records failures if some are left, and never rejects the request. */
+  count(failuresOf: FailuresOf): void;
+  /** Records the failures of the visitor, who has tried an address while `acceptsAddress`. The last call counts. */
+  countAddress(failures: number): void;
+};
+
+/** The caller of a request, and the person who typed what it looks for. */
+export type LookedFor = {
+  readonly caller: Caller;
+  /** Null: the caller names none. */
+  readonly visitor: string | null;
 };
 
 export type LookupThrottle = {
   /** Runs a request, and then records or releases its reservation. @throws Fault `too-many-misses`. */
   run<T extends Pick<HttpResponse, 'status' | 'headers'>>(
-    caller: Caller,
+    lookedFor: LookedFor,
     request: (attempt: LookupAttempt) => Promise<T>,
   ): Promise<T>;
 };
@@ -49,197 +70,183 @@ export type LookupLimits = {
   readonly perHour: number;
   /** The maximum for a signed-in storefront customer. */
   readonly perHourOfCustomer: number;
-  /** Callers whose state is kept in memory. */
+  /** The maximum for a visitor that a token names. */
+  readonly perHourOfVisitor: number;
+  /** Callers and visitors whose state is kept in memory. */
   readonly callersMax: number;
 };
 
-/** The state of a caller in this process. */
-type State = {
-  /** Undefined: not read yet. */
-  refilledAt: number | undefined;
-  /** When the row was last read (ms). */
-  readAt: number;
-  /** The read in progress, which lookups share. */
-  reading: Promise<void> | undefined;
-  /** Open reservations. */
-  reserved: number;
-  /** Requests that are reserving. */
-  users: number;
-  /** Lookups that wait for a reservation to end. */
-  readonly waiting: (() => void)[];
-  loggedAt: number;
-};
-
-/** The minimum time between two reads of a row. Only failures of other processes can be missing. */
-const rereadPeriodMs = 1_000;
-
-/** The minimum time between two log lines about a throttled caller. */
-const logPeriodMs = 60_000;
-
-/** The later of two refill times. A time that is too far in the future is invalid and does not count. */
-function laterRefill({ refilledAt = 0 }: Pick<State, 'refilledAt'>, other: number, now: number): number {
-  return Math.max(countedRefill(refilledAt, now), countedRefill(other, now));
-}
-
-export function lookupThrottle({
-  ctx,
-  storage,
-  limits,
-  onThrottled,
-}: {
-  readonly ctx: Pick<Context, 'wallClock'>;
+type ThrottleSource = {
+  readonly ctx: Pick<Context, 'wallClock' | 'keys'>;
   readonly storage: Pick<Storage, 'read' | 'write'>;
   readonly limits: LookupLimits;
   /** Called for every throttled lookup; `isNew` is true at most once a minute per caller. */
   readonly onThrottled: (caller: Caller, isNew: boolean) => void;
-}): LookupThrottle {
-  const states = new Map<string, State>();
+};
 
-  const perHourOf = ({ store, onlyStorefrontCustomerId }: Caller): number => {
-    const perHour = store.lookupFailuresPerHour ?? limits.perHour;
-    return onlyStorefrontCustomerId === null ? perHour : Math.min(perHour, limits.perHourOfCustomer);
-  };
-
-  const stateOf = (key: string): State => {
-    const found = states.get(key);
-    if (found) return found;
-    if (states.size >= limits.callersMax) evict(states);
-    const state: State = {
-      refilledAt: undefined, readAt: 0, reading: undefined, reserved: 0, users: 0, waiting: [],
-      loggedAt: Number.NEGATIVE_INFINITY,
-    }; // prettier-ignore
-    states.set(key, state);
-    return state;
-  };
-
-  const throttle = (caller: Caller, state: State, count: number): Fault => {
-    const now = ctx.wallClock.now();
-    const isNew = now - state.loggedAt >= logPeriodMs;
-    if (isNew) state.loggedAt = now;
-    onThrottled(caller, isNew);
-    return tooManyLookups(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) }, count);
-  };
-
-  /** Reads the row of a caller. */
-  const refresh = async (state: State, key: LookupCaller): Promise<void> => {
-    const now = ctx.wallClock.now();
-    const read = (await storage.read(() => findRefilledAt(key))) ?? 0;
-    state.refilledAt = laterRefill(state, read, now);
-    state.readAt = now;
-  };
-
-  const isFresh = ({ refilledAt, readAt }: State): boolean =>
-    refilledAt !== undefined && Math.abs(ctx.wallClock.now() - readAt) < rereadPeriodMs;
-
-  /**
-   * Reserves failures if so many are left. It does not wait, so another lookup cannot take the same failures.
-   * @returns whether they were reserved. @throws Fault `too-many-misses` if fewer are left without the reservations.
-   */
-  const reserveNow = (caller: Caller, state: State, count: number): boolean => {
-    const budget = { now: ctx.wallClock.now(), perHour: perHourOf(caller) };
-    const left = failuresLeft(state.refilledAt ?? 0, budget);
-    if (left < count) throw throttle(caller, state, count);
-    if (state.reserved + count > left) return false;
-    state.reserved += count;
-    return true;
-  };
-
-  /** Reserves failures when the row is read and another reservation ends, if that is necessary. */
-  const reserve = async (caller: Caller, state: State, count: number): Promise<void> => {
-    for (;;) {
-      if (!isFresh(state)) {
-        state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
-        await state.reading;
-      }
-      if (reserveNow(caller, state, count)) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      state.waiting.push(resolve);
-      await promise;
-    }
-  };
-
-  const reserveWaiting = async (caller: Caller, state: State, count: number): Promise<void> => {
-    state.users += 1;
-    try {
-      await reserve(caller, state, count);
-    } finally {
-      state.users -= 1;
-      // Waiting lookups retry one by one, until each has reserved or is rejected.
-      wakeNext(state);
-    }
-  };
-
-  /** @throws Fault `too-many-misses` if failures that other processes have recorded exhaust the budget. */
-  const record = async (caller: Caller, state: State, count: number): Promise<void> => {
-    const budget = { now: ctx.wallClock.now(), perHour: perHourOf(caller) };
-    const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget, count));
-    if (refilledAt === undefined) {
-      await refresh(state, keyOf(caller));
-      throw throttle(caller, state, count);
-    }
-    // Before the reservation ends, so that one of the two always counts.
-    state.refilledAt = laterRefill(state, refilledAt, budget.now);
-  };
-
+export function lookupThrottle({ ctx, storage, limits, onThrottled }: ThrottleSource): LookupThrottle {
+  const budgets = new LookupBudgets({ ctx, storage }, limits.callersMax);
   return {
-    async run(caller, request) {
-      const rules: ((status: number) => number)[] = [];
-      let reserved: { readonly state: State; readonly count: number } | undefined;
-      const attempt: LookupAttempt = {
-        perHour: perHourOf(caller),
-        reserve(failuresOf, count = 1) {
-          rules.push(failuresOf);
-          if (reserved) return undefined;
-          const state = stateOf(nameOf(caller));
-          if (state.waiting.length === 0 && isFresh(state) && reserveNow(caller, state, count)) {
-            reserved = { state, count };
-            return undefined;
-          }
-          return reserveWaiting(caller, state, count).then(() => void (reserved = { state, count }));
-        },
-      };
-      const settle = async (status: number): Promise<void> => {
-        if (!reserved) return;
-        const failures = Math.max(...rules.map((failuresOf) => failuresOf(status)));
-        if (failures > 0) await record(caller, reserved.state, Math.min(failures, reserved.count));
-      };
+    async run(lookedFor, request) {
+      const attempt = new Attempt(budgets, () => budgetsOf(lookedFor, { ctx, limits }));
       try {
         const response = await request(attempt);
         // A replayed response was counted when it was first returned.
-        if (!('idempotent-replayed' in response.headers)) await settle(response.status);
+        if (!('idempotent-replayed' in response.headers)) await attempt.settle(response.status);
         return response;
       } catch (error) {
-        if (error instanceof Fault) await settle(problems[error.code].status);
-        throw error;
+        const last = error instanceof Fault ? await attempt.settleFault(error) : error;
+        // Visitors are not logged, and share the log lines of their token.
+        if (last instanceof Fault && last.code === 'too-many-misses')
+          onThrottled(lookedFor.caller, attempt.isLogged());
+        throw last;
       } finally {
-        if (reserved) {
-          reserved.state.reserved -= reserved.count;
-          wakeNext(reserved.state);
-        }
+        attempt.end();
       }
     },
   };
 }
 
+/** The lookups of one request. */
+class Attempt implements LookupAttempt {
+  readonly #budgets: LookupBudgets;
+  readonly #names: () => readonly NamedBudget[];
+  #opened: readonly OpenBudget[] | undefined;
+  #reservation: Reservation | undefined;
+  #exhausted: Exhausted | null = null;
+  #addressFailures = 0;
+  readonly #reserved: FailuresOf[] = [];
+  readonly #counted: FailuresOf[] = [];
+
+  constructor(budgets: LookupBudgets, names: () => readonly NamedBudget[]) {
+    this.#budgets = budgets;
+    this.#names = names;
+  }
+
+  get perHour(): number {
+    return Math.min(...this.#open().map(({ perHour }) => perHour));
+  }
+
+  get exhausted(): Exhausted | null {
+    return this.#exhausted;
+  }
+
+  reserve(failuresOf: FailuresOf, count = 1): Promise<void> | undefined {
+    const waiting = this.#hold(failuresOf, count);
+    if (waiting) return waiting.then(() => this.#assertLeft());
+    this.#assertLeft();
+    return undefined;
+  }
+
+  admit(failuresOf: FailuresOf): Promise<void> | undefined {
+    return this.#hold(failuresOf, 1);
+  }
+
+  count(failuresOf: FailuresOf): void {
+    this.#counted.push(failuresOf);
+  }
+
+  countAddress(failures: number): void {
+    this.#addressFailures = failures;
+  }
+
+  /** Records the failures of a response. @throws Fault `too-many-misses` if a budget is exhausted. */
+  async settle(status: number): Promise<void> {
+    if (mostFailures(this.#counted, status) > 0) {
+      const opened = this.#open();
+      if (!opened.some((budget) => this.#budgets.isUsedUp(budget, 1))) await this.#budgets.record(opened, 1);
+    }
+    if (!this.#reservation) return;
+    const { held, count } = this.#reservation;
+    if (this.#exhausted) {
+      if (this.#addressFailures > 0) await this.#budgets.record(held, this.#addressFailures);
+      if (status === 404) throw this.#exhausted.fault;
+      return;
+    }
+    const failures = Math.min(count, mostFailures(this.#reserved, status));
+    if (failures === 0 || (await this.#budgets.record(held, failures))) return;
+    // Other processes have recorded failures.
+    const usedUp = held.filter((budget) => this.#budgets.isUsedUp(budget, failures));
+    throw this.#budgets.faultOf(usedUp.length > 0 ? usedUp : held, failures);
+  }
+
+  /** Records the failures of a rejection. @returns the fault that the caller receives. */
+  async settleFault(fault: Fault): Promise<unknown> {
+    try {
+      await this.settle(problems[fault.code].status);
+      return fault;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  isLogged(): boolean {
+    const last = this.#open().at(-1);
+    return last !== undefined && this.#budgets.isLogged(last);
+  }
+
+  end(): void {
+    if (this.#reservation) this.#budgets.release(this.#reservation);
+  }
+
+  #open(): readonly OpenBudget[] {
+    this.#opened ??= this.#names().map((name) => this.#budgets.open(name));
+    return this.#opened;
+  }
+
+  #hold(failuresOfRequest: FailuresOf, count: number): Promise<void> | undefined {
+    this.#reserved.push(failuresOfRequest);
+    if (this.#reservation) return undefined;
+    const reserved = this.#budgets.reserve(this.#open(), count);
+    if (reserved instanceof Promise) return reserved.then((made) => this.#start(made));
+    this.#start(reserved);
+    return undefined;
+  }
+
+  #start(reservation: Reservation): void {
+    this.#reservation = reservation;
+    const { usedUp, held, count } = reservation;
+    if (usedUp.length === 0) return;
+    const fault = this.#budgets.faultOf(usedUp, count);
+    this.#exhausted = { fault, acceptsAddress: held.length > 0 };
+  }
+
+  #assertLeft(): void {
+    if (this.#exhausted) throw this.#exhausted.fault;
+  }
+}
+
+function mostFailures(rules: readonly FailuresOf[], status: number): number {
+  return Math.max(0, ...rules.map((rule) => rule(status)));
+}
+
+/** The budget of a caller, or those of its visitor and of all its visitors. */
+function budgetsOf(
+  { caller, visitor }: LookedFor,
+  { ctx, limits }: Pick<ThrottleSource, 'ctx' | 'limits'>,
+): readonly NamedBudget[] {
+  const { storeId, caller: own } = keyOf(caller);
+  const perHour = perHourOf(caller, limits);
+  if (visitor === null) return [{ key: { storeId, caller: own }, perHour }];
+  const digest = ctx.keys.digest('visitor', `${storeId} ${own} ${visitor}`);
+  const name = Buffer.from(digest).toString('base64url').slice(0, 22);
+  return [
+    {
+      key: { storeId, caller: `${own} visitor:${name}` },
+      perHour: Math.min(perHour, limits.perHourOfVisitor),
+    },
+    { key: { storeId, caller: `${own} visitors` }, perHour, isOptional: true },
+  ];
+}
+
+function perHourOf(
+  { store, onlyStorefrontCustomerId }: Caller,
+  limits: Pick<LookupLimits, 'perHour' | 'perHourOfCustomer'>,
+): number {
+  const perHour = store.lookupFailuresPerHour ?? limits.perHour;
+  return onlyStorefrontCustomerId === null ? perHour : Math.min(perHour, limits.perHourOfCustomer);
+}
+
 function keyOf({ store, tokenId, actor }: Caller): LookupCaller {
   return { storeId: store.id, caller: tokenId === null ? actor : `token:${tokenId}` };
-}
-
-function nameOf(caller: Caller): string {
-  const { storeId, caller: name } = keyOf(caller);
-  return `${storeId} ${name}`;
-}
-
-/** Lets the lookup retry that has waited for longest. */
-function wakeNext({ waiting }: State): void {
-  waiting.shift()?.();
-}
-
-/** Removes the oldest state that is not in use. */
-function evict(states: Map<string, State>): void {
-  for (const [name, { reserved, users }] of states) {
-    if (reserved > 0 || users > 0) continue;
-    states.delete(name);
-    return;
-  }
 }

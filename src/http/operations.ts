@@ -43,6 +43,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
     limits: {
       perHour: config.lookupFailuresPerHour,
       perHourOfCustomer: limits.customerLookupFailuresPerHour,
+      perHourOfVisitor: config.visitorLookupFailuresPerHour,
       callersMax: limits.lookupCallersCachedMax,
     },
     onThrottled({ store, actor, tokenId }, isNew) {
@@ -92,6 +93,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
         });
       }
       assertScopes(caller, operation);
+      visitorOf(request, caller);
       const { operationQuery: query = [] } = request;
       request.isDryRun = isDryRun(query);
       if (request.isDryRun) reply.header('dry-run', 'true');
@@ -109,7 +111,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
       { caller, canSend }: { readonly caller: Caller; readonly canSend: boolean },
     ): Promise<HttpResponse | Streamed> => {
       const { operationQuery: query = [] } = request;
-      return throttle.run(caller, (lookup) => {
+      return throttle.run({ caller, visitor: visitorOf(request, caller) }, (lookup) => {
         const requestContext = requestContextOf({
           request,
           ctx,
@@ -215,6 +217,18 @@ function isDryRun(query: readonly QueryParameter[]): boolean {
   if (value === undefined || value === 'false' || value === '0') return false;
   if (value === 'true' || value === '1') return true;
   throw new Fault('invalid-query', { errors: { dry_run: ['must be true or false'] } });
+}
+
+/**
+ * Returns the visitor that an API client names; null: none. A customer of the storefront cannot name another visitor.
+ * @throws Fault `invalid-visitor`.
+ */
+function visitorOf({ headers }: FastifyRequest, { onlyStorefrontCustomerId }: Caller): string | null {
+  const visitor = headers['largesse-visitor'];
+  if (visitor === undefined) return null;
+  if (typeof visitor !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(visitor))
+    throw new Fault('invalid-visitor');
+  return onlyStorefrontCustomerId === null ? visitor : null;
 }
 
 type Limiters = { readonly callers: RateLimiter; readonly anonymous: RateLimiter };

@@ -28,6 +28,11 @@ export const problems = {
     title: 'Bad Request',
     detail: 'Idempotency-Key must have 1 to 255 visible ASCII characters.',
   },
+  'invalid-visitor': {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'Largesse-Visitor must have 1 to 128 visible ASCII characters.',
+  },
   unauthenticated: {
     status: 401,
     title: 'Unauthorized',
@@ -194,7 +199,7 @@ export const problems = {
   'too-many-misses': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'Too many searches or lookups of the caller failed: see Retry-After.',
+    detail: 'Too many searches or lookups of the caller, or of its visitors, failed: see Retry-After.',
   },
   'headers-too-large': {
     status: 431,

@@ -44,6 +44,7 @@ type HttpConfig = {
   readonly limits: Limits;
   readonly rateLimit: RateLimit | null;
   readonly lookupFailuresPerHour: number;
+  readonly visitorLookupFailuresPerHour: number;
   readonly retention: Pick<Retention, 'idempotencyMs'>;
   readonly trustedProxies: readonly string[];
   readonly metricsToken: Secret | null;

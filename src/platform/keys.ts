@@ -55,6 +55,7 @@ export type Purpose =
   | 'sign-in'
   | 'unknown-address'
   | 'client-address'
+  | 'visitor'
   | 'known-browser'
   | 'staff-pin'
   | 'till-key'

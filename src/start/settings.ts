@@ -123,6 +123,15 @@ const serviceSettings = {
     shownDefault: '`1000`',
     parse: parseCount(100_000),
   }),
+  visitorLookupFailuresPerHour: setting({
+    variable: 'VISITOR_LOOKUP_MISSES',
+    description:
+      'The failed searches and lookups per hour of one visitor that a program names with `Largesse-Visitor`, unless the limit of its caller is lower. All visitors of a token together have the limit of a caller.',
+    accepts: 'a number from 1 to 100000',
+    default: 20,
+    shownDefault: '`20`',
+    parse: parseCount(100_000),
+  }),
   trustedProxies: setting<readonly string[]>({
     variable: 'TRUSTED_PROXIES',
     description: 'The reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are accepted.',

@@ -20,7 +20,7 @@ function callerOf({ store }: OpenStore, tokenId: number): Caller {
 
 /** Creates the throttle of one process. */
 function processOf({ ctx, storage }: OpenStore, perHour: number): LookupThrottle {
-  const limits = { perHour, perHourOfCustomer: 10, callersMax: 4 };
+  const limits = { perHour, perHourOfCustomer: 10, perHourOfVisitor: 20, callersMax: 4 };
   return lookupThrottle({ ctx, storage, limits, onThrottled: () => undefined });
 }
 
@@ -33,7 +33,7 @@ async function look(
   { isHit, counts }: { readonly isHit: boolean; readonly counts: LookupCounts },
 ): Promise<number> {
   try {
-    const { status } = await throttle.run(caller, async (attempt) => {
+    const { status } = await throttle.run({ caller, visitor: null }, async (attempt) => {
       await attempt.reserve(notFound);
       counts.tried += 1;
       counts.running += 1;
@@ -99,7 +99,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
         const check = async ([codes, failures]: readonly [number, number]): Promise<number> => {
           const taken = Math.min(failures, codes);
           try {
-            await throttle.run(caller, async (attempt) => {
+            await throttle.run({ caller, visitor: null }, async (attempt) => {
               assert.equal(attempt.perHour, perHour);
               await attempt.reserve(() => taken, codes);
               inUse += codes;
@@ -170,7 +170,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
     const caller = callerOf(opened, 1);
     for (const error of [new Fault('invalid-parameter'), new Fault('unavailable'), new Error('broken')])
       await assert.rejects(
-        throttle.run(caller, async (attempt) => {
+        throttle.run({ caller, visitor: null }, async (attempt) => {
           await attempt.reserve(notFound);
           await attempt.reserve(notFound);
           throw error;
@@ -178,7 +178,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
         error,
       );
     const replayed = { status: 404, headers: { 'idempotent-replayed': 'true' } };
-    await throttle.run(caller, async (attempt) => {
+    await throttle.run({ caller, visitor: null }, async (attempt) => {
       await attempt.reserve(notFound);
       return replayed;
     });

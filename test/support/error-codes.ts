@@ -12,6 +12,7 @@ export const statusOfCode = {
   'invalid-body': 400,
   'invalid-query': 400,
   'invalid-idempotency-key': 400,
+  'invalid-visitor': 400,
   unauthenticated: 401,
   'invalid-signature': 401,
   'insufficient-scope': 403,

@@ -43,11 +43,17 @@ export type TestClock = Clock &
     stop(): void;
   };
 
-/** The system's clock, ahead by the time that the test has advanced it. */
-export function testClock(): TestClock {
+/**
+ * The system's clock, ahead by the time that the test has advanced it.
+ * @param options.isStopped whether its time of day changes only when it is advanced.
+ */
+export function testClock({ isStopped = false }: { readonly isStopped?: boolean } = {}): TestClock {
   let ahead = 0;
   let elapsed = 0;
-  let source: Pick<Clock & TimeSource, 'now' | 'monotonic' | 'uptime'> = systemClock;
+  const startedAt = systemClock.now();
+  let source: Pick<Clock & TimeSource, 'now' | 'monotonic' | 'uptime'> = isStopped
+    ? { ...systemClock, now: () => startedAt }
+    : systemClock;
   return {
     ...plainClock(() => source.now() + ahead),
     monotonic: () => source.monotonic() + elapsed,
@@ -108,6 +114,7 @@ export async function startService({
   stores = [],
   isSandbox = false,
   startsAt,
+  stopsClock = false,
   environment: given = {},
   processes = 1,
   database: wish,
@@ -121,6 +128,8 @@ export async function startService({
   readonly isSandbox?: boolean;
   /** The time of the clock of the first process at its start. Default: that of the machine. */
   readonly startsAt?: string;
+  /** Whether the time of day of the first process changes only when the test advances it: no budget refills. */
+  readonly stopsClock?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
@@ -137,7 +146,7 @@ export async function startService({
   const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const read = readConfig(environment);
   const config = { ...read, limits: { ...read.limits, passwordMemoryKib: 8, ...limits } };
-  const clock = testClock();
+  const clock = testClock({ isStopped: stopsClock });
   if (startsAt !== undefined) clock.advance(Date.parse(startsAt) - clock.now());
   if (stores.length > 0 || isSandbox) {
     await using database = await openDatabase(config, {

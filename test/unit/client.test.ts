@@ -92,6 +92,21 @@ test('a request has the token in one header only, and the JSON of its body', asy
   });
 });
 
+test('a request names its visitor, that of the client by default, and a malformed one sends nothing', async () => {
+  const { client, sent } = scripted([json({ gift_card: {} }), json({ gift_card: {} }), json({ gift_card: {} })], {
+    visitor: 'v-client',
+  });
+  await client.cards.lookup({ code: 'q2m8xk4w9c0d7f3k', email: 'ada@example.com' });
+  await client.cards.retrieve(5, { visitor: 'v-1' });
+  await client.cards.retrieve(5, { visitor: null });
+  assert.deepEqual(sent.map(({ headers }) => headers.get('largesse-visitor')), ['v-client', 'v-1', null]);
+  for (const visitor of ['', 'a b', 'v'.repeat(129), 'caf\u00e9'])
+    await assert.rejects(client.cards.retrieve(5, { visitor }), (error: unknown) => {
+      const { message } = error as Error;
+      return error instanceof Error && message.includes('visitor must have') && (visitor === '' || !message.includes(visitor));
+    });
+}); // prettier-ignore
+
 test('ids are encoded in paths, and cannot lead to another path', async () => {
   const { client, sent } = scripted([json({ hold: {} })]);
   await client.holds.retrieve('external:a/../b?c');

@@ -124,6 +124,12 @@ const cases: {
       accepted: [['1', 1], ['10', 10], ['1000', 1_000], ['100000', 100_000]],
       rejected: ['0', '100001', '1000000', '100/30', '-1', '1.5', '1e2', ' 100', 'off', '100\n'],
     },
+    visitorLookupFailuresPerHour: {
+      read: (environment) => readConfig(environment).visitorLookupFailuresPerHour,
+      default: 20,
+      accepted: [['1', 1], ['20', 20], ['100000', 100_000]],
+      rejected: ['0', '100001', '-1', '1.5', '1e2', ' 20', 'off', '20\n'],
+    },
     trustedProxies: {
       read: (environment) => readConfig(environment).trustedProxies,
       default: [],

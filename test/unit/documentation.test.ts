@@ -134,13 +134,14 @@ test('the encoding with the highest weight is preferred', () => {
 });
 
 test('the guides name the limits of the service', () => {
-  const { rateLimit, lookupFailuresPerHour } = settings.service;
+  const { rateLimit, lookupFailuresPerHour, visitorLookupFailuresPerHour } = settings.service;
   const count = (number: number | undefined): string => number?.toLocaleString('en') ?? 'no number';
   const named = {
     'rate-limits': [
       `${count(rateLimit.default?.perSecond)} requests per second with bursts of ${count(rateLimit.default?.burst)}`,
       `${count(lookupFailuresPerHour.default)} per hour of a token`,
       `${count(limits.customerLookupFailuresPerHour)} per hour of a signed-in customer`,
+      `for this visitor (${count(visitorLookupFailuresPerHour.default)} an hour`,
     ],
     requests: [`at most ${count(limits.bodyBytesMax / 1_024)} KiB`],
   };

@@ -12,7 +12,7 @@ const ofWrites = ['409', ...ofBodies];
 
 export const codesAnywhere: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
-  'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable',
+  'invalid-visitor', 'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable',
   'not-writable', 'store-closed', 'closing',
 ]; // prettier-ignore
 export const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
@@ -59,6 +59,13 @@ export function isThrottled(id: string, known: readonly string[]): boolean {
   ];
   const ids = [cardId, holdId, transactionId, customerId];
   return byCode.includes(id) || ids.some((name) => known.includes(name));
+}
+
+/** Operations that an exhausted budget of failed lookups never rejects. */
+const unlimited = new Set(['captureHold', 'voidHold', 'extendHold', 'reverseTransaction']);
+
+export function isRejectedByBudget(id: string, known: readonly string[]): boolean {
+  return isThrottled(id, known) && !unlimited.has(id);
 }
 
 export type Expected = {

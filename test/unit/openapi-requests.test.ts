@@ -24,7 +24,7 @@ import {
   type GivenBody,
   type Json,
 } from './openapi-document.ts';
-import { expectations, expectedOperations, isWrite } from './openapi-expected.ts';
+import { expectations, expectedOperations, isThrottled, isWrite } from './openapi-expected.ts';
 import { cardWith, sameIds } from './samples.ts';
 
 type GivenParameter = {
@@ -44,7 +44,9 @@ test('an operation documents the parameters that it reads outside its body', () 
     const listed = parametersOf(id).map(
       ({ name, in: place, required = false }) => `${place} ${name}${required ? ' required' : ''}`,
     );
-    assert.deepEqual(listed, [...expectations[id].parameters, 'header X-Request-Id'], id);
+    const { parameters: own } = expectations[id];
+    const visitor = isThrottled(id, own) ? ['header Largesse-Visitor'] : [];
+    assert.deepEqual(listed, [...own, ...visitor, 'header X-Request-Id'], id);
     const names = parametersOf(id).filter((given) => given.in === 'query');
     assert.deepEqual(
       names.map(({ name }) => name),
@@ -112,6 +114,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query last_characters': [['7f3k', '7F3K'], ['7f3', '7f3kk', '7f-k', null]],
     'query email': [['grace@example.com'], ['', null]],
     'header Last-Event-ID': [['1', '244212359911'], ['', '0', 'x', '-1']],
+    'header Largesse-Visitor': [['a', '!~', 'a'.repeat(128)], ['', 'a b', 'é', 'a'.repeat(129)]],
     'header Idempotency-Key': [['a', '!~', 'a'.repeat(255)], ['', 'a b', 'é', 'a'.repeat(256)]],
     'header X-Request-Id': [['a', 'a'.repeat(128)], ['', 'a b', 'a'.repeat(129)]],
     'header If-Match': [['"244212357349-1"', '*'], [5]],
@@ -196,8 +199,11 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     read: { advance_seconds: advanceFields.advance_seconds.schema, to: advanceFields.to.schema },
     required: [],
   },
-  LookUp: { read: { code }, required: ['code'] },
-  Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
+  LookUp: { read: { code, email: parameters.holderEmail.schema }, required: ['code'] },
+  Redeem: {
+    read: { code, email: parameters.holderEmail.schema, ...spending, partial },
+    required: ['code', 'amount'],
+  },
   Debit: { read: { ...spending, partial }, required: ['amount'] },
   Credit: {
     read: {

@@ -87,7 +87,7 @@ function requestOf(
     options,
   }: { readonly path: string; readonly input: Argument; readonly options: ConditionalWriteOptions },
 ): Prepared & { readonly query: URLSearchParams } {
-  const { signal, requestId, idempotencyKey, dryRun, ifMatch } = options;
+  const { signal, requestId, visitor, idempotencyKey, dryRun, ifMatch } = options;
   const query = new URLSearchParams();
   if (kind === 'query')
     for (const [name, value] of Object.entries(input ?? {}))
@@ -99,6 +99,7 @@ function requestOf(
     path,
     query,
     signal,
+    visitor,
     headers: {
       ...(requestId !== undefined && { 'x-request-id': requestId }),
       ...(ifMatch !== undefined && { 'if-match': ifMatch }),

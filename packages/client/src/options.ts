@@ -7,6 +7,8 @@ export interface ClientOptions {
   token?: string | undefined;
   /** The time that one attempt can take, in ms. The default is 30 seconds. */
   timeoutMs?: number | undefined;
+  /** The visitor of all requests that do not name another one: see `visitor` of a request. */
+  visitor?: string | undefined;
   retry?: RetryOptions | undefined;
   /** The longest response that is read, in bytes. The default is 64 MiB. */
   responseBytesMax?: number | undefined;
@@ -29,6 +31,11 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** The `X-Request-Id` that the service logs. It makes one itself by default. */
   requestId?: string | undefined;
+  /**
+   * The person who typed the code, 1 to 128 visible ASCII characters: a digest of the id of the customer or of
+   * the address. Failed lookups count for this visitor instead of the token. null: none, whatever the client has.
+   */
+  visitor?: string | null | undefined;
 }
 
 export interface WriteOptions extends RequestOptions {

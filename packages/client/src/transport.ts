@@ -13,6 +13,8 @@ export interface Prepared {
   headers?: Record<string, string> | undefined;
   body?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** null: none; absent: that of the client. */
+  visitor?: string | null | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -49,9 +51,14 @@ export function openTransport(options: ClientOptions): Transport {
     throw new TypeError('token must consist of visible ASCII characters');
 
   /** The headers of a request. @throws TypeError for a malformed one of the caller. */
-  function headersOf({ headers, body, idempotencyKey }: Prepared): Headers {
+  function headersOf({ headers, body, idempotencyKey, visitor }: Prepared): Headers {
+    const named = visitor === undefined ? options.visitor : visitor;
+    // The error of `fetch` for such a header would contain the visitor.
+    if (typeof named === 'string' && !/^[\x21-\x7e]{1,128}$/.test(named))
+      throw new TypeError('visitor must have 1 to 128 visible ASCII characters');
     return new Headers({
       ...headers,
+      ...(typeof named === 'string' && { 'largesse-visitor': named }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),

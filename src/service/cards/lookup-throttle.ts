@@ -66,6 +66,28 @@ export function* recordFailedLookup(
 }
 
 /**
+ * Records `count` failed lookups in each of several budgets, or none in any.
+ * @param owned in the order in which their rows are locked.
+ * @returns as `recordFailedLookup`, for each budget; undefined if one has fewer left.
+ */
+export function* recordFailedLookups(
+  owned: readonly { readonly caller: LookupCaller; readonly budget: Budget }[],
+  count: number,
+): Script<readonly number[] | undefined> {
+  const refills: number[] = [];
+  for (const [place, { caller, budget }] of owned.entries()) {
+    const refilledAt = yield* recordFailedLookup(caller, budget, count);
+    if (refilledAt !== undefined) {
+      refills.push(refilledAt);
+      continue;
+    }
+    for (const earlier of owned.slice(0, place)) yield* releaseLookups(earlier.caller, earlier.budget, count);
+    return undefined;
+  }
+  return refills;
+}
+
+/**
  * Reserves `count` failures before a lookup, so that concurrent lookups cannot exceed the budget.
  * @param count at most the whole budget.
  * @returns the fault if fewer are left; null if they are reserved.

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { choose, type Card } from '../../domain/cards/card.ts';
-import type { EmailAddress } from '../../domain/email-address.ts';
+import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import { spendStateOf } from '../../domain/cards/state.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -48,7 +48,12 @@ export type Found =
 /** The use of a code that no card has: of one that a card had before its current one, or of one that is in a stock. */
 export type CodeUse =
   | { readonly kind: 'replaced'; readonly cardId: number }
-  | { readonly kind: 'stocked'; readonly lookup: bigint };
+  | {
+      readonly kind: 'stocked';
+      readonly lookup: bigint;
+      /** Whether the service generated the code. */
+      readonly isGenerated: boolean;
+    };
 
 export type UsesByKind = {
   /** The cards that had the codes before they were given others. */
@@ -68,9 +73,17 @@ export function usesByKind(uses: readonly CodeUse[]): UsesByKind {
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
   const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   if (!found) return { kind: 'missed', use: null };
-  if (!found.state) return { kind: 'missed', use: { kind: 'stocked', lookup: found.lookup } };
+  const { lookup, isGenerated } = found;
+  if (!found.state) return { kind: 'missed', use: { kind: 'stocked', lookup, isGenerated } };
   const { card } = found.state;
   if (!found.isCurrent) return { kind: 'missed', use: { kind: 'replaced', cardId: card.id } };
   if (usableOnly && spendStateOf(card, today(ctx, store)) !== 'active') return { kind: 'missed', use: null };
-  return { kind: 'found', card, codeLookup: found.lookup, isGenerated: found.isGenerated };
+  return { kind: 'found', card, codeLookup: lookup, isGenerated };
+}
+
+/** Whether the address is that of the card's customer or recipient. */
+export function isAddressOf({ customer, recipient }: Card, address: EmailAddress | null): boolean {
+  return [customer?.email, recipient?.email].some(
+    (own) => typeof own === 'string' && emailKey(own) === address?.key,
+  );
 }

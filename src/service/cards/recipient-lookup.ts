@@ -11,7 +11,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { isDisabled, type Card } from '../../domain/cards/card.ts';
-import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
 import type { Fault } from '../../domain/fault.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
@@ -33,7 +33,7 @@ import {
   findStoreByDomain,
   hasRealStores,
 } from '../../storage/stores/store.ts';
-import { lookUp, usesByKind } from './lookup.ts';
+import { isAddressOf, lookUp, usesByKind } from './lookup.ts';
 import { failuresLeft, releaseLookups, reserveLookups, type Budget } from './lookup-throttle.ts';
 
 /** Failed lookups per hour of one address, if the store or the service has no lower limit. */
@@ -122,12 +122,6 @@ function* searchCodes(
   });
   const uses = searched.flatMap((each) => (each.kind === 'missed' && each.use ? [each.use] : []));
   return { found: cards[0], ...usesByKind(uses) };
-}
-
-function isAddressOf({ customer, recipient }: Card, address: EmailAddress | null): boolean {
-  return [customer?.email, recipient?.email].some(
-    (own) => typeof own === 'string' && emailKey(own) === address?.key,
-  );
 }
 
 /** Whether cards with chosen codes are found only with an address. */

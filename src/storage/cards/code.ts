@@ -21,7 +21,13 @@ const codes = columns({
 type CodeRow = RowOf<typeof codes>;
 
 /** A code of a stock that is not the code of a card. */
-type UnsoldCode = { readonly state: null; readonly lookup: bigint; readonly isCurrent: false };
+type UnsoldCode = {
+  readonly state: null;
+  readonly lookup: bigint;
+  readonly isCurrent: false;
+  /** Whether the service generated it. */
+  readonly isGenerated: boolean;
+};
 
 /** A current or former code, and its card. */
 export type UsedCode = {
@@ -116,7 +122,7 @@ export function* findByCode(
   if (!found) return undefined;
   const { row, isGenerated } = found;
   const { lookup, code_lookup: current } = row;
-  if (row.card_id === null) return { state: null, lookup, isCurrent: false };
+  if (row.card_id === null) return { state: null, lookup, isCurrent: false, isGenerated };
   const isCurrent = current === null || current === lookup;
   return { state: toCardState(row), lookup, isCurrent, isGenerated };
 }

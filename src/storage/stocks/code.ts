@@ -45,8 +45,13 @@ function toStocked(row: StockRow & CodeState): StockedCode {
   };
 }
 
-/** A code that the store has used, and its place in stock; null: it never had one. */
-export type UsedChosenCode = { readonly stocked: StockedCode | null };
+/** A code that the store has used. */
+export type UsedChosenCode = {
+  /** Its place in stock; null: it never had one. */
+  readonly stocked: StockedCode | null;
+  /** Whether the service generated it. */
+  readonly isGenerated: boolean;
+};
 
 /** Returns undefined if the store has never used the code. */
 export function* findChosenCode(
@@ -63,7 +68,9 @@ export function* findChosenCode(
       left join stocks s on s.store_id = c.store_id and s.id = c.stock_id
       where k.store_id = ${storeId} and k.lookup = ${lookup}`),
   );
-  return found && { stocked: found.row.id === null ? null : toStocked(found.row) };
+  if (!found) return undefined;
+  const { row, isGenerated } = found;
+  return { stocked: row.id === null ? null : toStocked(row), isGenerated };
 }
 
 /** The lookup value of a code of a store. */

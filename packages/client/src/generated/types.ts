@@ -1391,11 +1391,15 @@ export interface VoidStock {
 export interface LookUp {
   /** The full code, case-insensitive; spaces and hyphens are ignored. */
   code: string;
+  /** The email address of the card’s customer or recipient. It is compared only while the failed lookups of all visitors are used up: then a code that the store chose is not found without it. */
+  email?: string | null | undefined;
 }
 
 export interface Redeem {
   /** The full code, case-insensitive; spaces and hyphens are ignored. */
   code: string;
+  /** The email address of the card’s customer or recipient. It is compared only while the failed lookups of all visitors are used up: then a code that the store chose is not found without it. */
+  email?: string | null | undefined;
   /** Greater than 0, in the card’s currency, as a JSON number or a string in plain decimal notation. Amounts are never rounded. */
   amount: string;
   /** Optional; the card’s currency as an ISO 4217 code in upper case. Another currency is rejected with `currency-mismatch`. */
@@ -2224,6 +2228,7 @@ export type ErrorCode =
   | 'invalid-body'
   | 'invalid-query'
   | 'invalid-idempotency-key'
+  | 'invalid-visitor'
   | 'unauthenticated'
   | 'invalid-signature'
   | 'insufficient-scope'
