@@ -2,12 +2,14 @@
 
 import { Logger, type CreatePaymentErrorResult, type CreatePaymentResult, type Order } from '@vendure/core';
 import {
+  ApiError,
   responseOf,
   type CreateHold,
   type Hold,
   type Largesse,
   type RequestOptions,
   type SpendableGiftCard,
+  type TillGiftCard,
 } from 'largesse-client';
 import { decimalOf, integerOf, roundedDown } from './amounts.ts';
 import {
@@ -17,7 +19,9 @@ import {
   isUnknown,
   orderReferenceOf,
   requestErrorOf,
+  visitorOf,
   type GiftCards,
+  type Person,
 } from './gift-cards.ts';
 import type { Settings } from './options.ts';
 import { isHeldBy, logContext, type HeldMetadata } from './payment.ts';
@@ -30,6 +34,7 @@ export interface Checkout {
   precision: number;
   /** The metadata of the request, from the storefront. */
   sent: Readonly<Record<string, unknown>>;
+  person: Person;
 }
 
 /** A reason not to take a card, for the customer. */
@@ -64,7 +69,7 @@ function declined(errorMessage: string): CreatePaymentResult {
   return { amount: 0, state: 'Declined', errorMessage };
 }
 
-/** Unknown codes use up the budget of the token, which all customers of the shop share. */
+/** Customers can make many orders, so Largesse limits the unknown codes of a person as well. */
 function assertAttemptsLeft({ attemptsMax }: Settings, { payments }: Order): void {
   const unknown = payments.filter(
     ({ state, metadata }) => state === 'Declined' && metadata?.['isUnknownCode'] === true,
@@ -84,12 +89,12 @@ function typedCode({ code }: Checkout['sent']): string {
 async function authorized(
   settings: Settings,
   cards: GiftCards,
-  { order, due, precision, code }: Checkout & { readonly code: string },
+  { order, due, precision, code, person }: Checkout & { readonly code: string },
 ): Promise<CreatePaymentResult> {
-  const { client } = cards;
   const options = cards.checkoutTime();
   const attempt = await nextAttempt(cards, order, options);
-  const { gift_card: card } = await client.cards.lookup({ code }, options);
+  const named = { ...options, visitor: visitorOf(settings, person) };
+  const card = await lookUp(cards, { code, email: order.customer?.emailAddress }, named);
   assertUsable(card, order);
   const amount = roundedDown(Math.min(due, integerOf(card.available, precision)), precision, card.available);
   if (amount <= 0) throw new Declined('This gift card is empty');
@@ -107,6 +112,24 @@ async function authorized(
     public: { lastCharacters: card.last_characters },
   };
   return { amount, state: 'Authorized', transactionId: String(held.id), metadata };
+}
+
+/**
+ * Finds a card by its code. While customers have entered too many unknown codes, Largesse finds a code that the shop chose only
+ * with an address of the card. It can reject an address that Vendure accepts.
+ */
+async function lookUp(
+  { client }: GiftCards,
+  { code, email }: { readonly code: string; readonly email: string | undefined },
+  options: RequestOptions,
+): Promise<SpendableGiftCard | TillGiftCard> {
+  try {
+    const sent = email === undefined || email === '' ? { code } : { code, email };
+    return (await client.cards.lookup(sent, options)).gift_card;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.fields['email'] === undefined) throw error;
+    return (await client.cards.lookup({ code }, options)).gift_card;
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The gift cards of a store in Largesse, for the steps of a payment. */
 
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import {
   ApiError,
   createClient,
@@ -35,6 +36,36 @@ export function openGiftCards(settings: Settings): GiftCards {
     // Vendure stores the result of a step after it, and times of the service are whole seconds.
     inProgressMs: retry.totalMs + 2_000,
   };
+}
+
+/** The person who enters a code: the customer who is signed in, or the client's address. */
+export interface Person {
+  customerId: string | undefined;
+  address: string | undefined;
+}
+
+/** The name of a person in requests: a digest under the token. Undefined: nothing is known of the person. */
+export function visitorOf({ token }: Pick<Settings, 'token'>, person: Person): string | undefined {
+  const { customerId, address } = person;
+  if (customerId === undefined && address === undefined) return undefined;
+  const name = customerId === undefined ? `address ${networkOf(address ?? '')}` : `customer ${customerId}`;
+  return createHmac('sha256', token).update(name).digest('hex');
+}
+
+/** The network of an address of IPv6, because one client can have all of its addresses. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [start = '', end = ''] = (address.split('%', 1)[0] ?? '').split('::');
+  const [first, last] = [start, end].map((text) => text.split(':').filter((group) => group !== ''));
+  const zeros = address.includes('::')
+    ? Math.max(0, 8 - (first?.length ?? 0) - (last?.length ?? 0))
+    : 0;
+  const groups = [...(first ?? []), ...Array.from({ length: zeros }, () => '0'), ...(last ?? [])];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
 }
 
 /** The age of an object in a response, in ms. Both times are of the clock of the service. */

@@ -45,8 +45,14 @@ export function createGiftCardHandler(options: GiftCardOptions): PaymentMethodHa
         .subscribe((event) => void followOrder(settings, cards, { services, event }));
     },
     destroy: () => subscription?.unsubscribe(),
-    createPayment: (_ctx, order, due, _args, sent) =>
-      holdGiftCard(settings, cards, { order, due, sent, precision: precisionOf(order) }),
+    createPayment: (ctx, order, due, _args, sent) =>
+      holdGiftCard(settings, cards, {
+        order,
+        due,
+        sent,
+        precision: precisionOf(order),
+        person: { customerId: ctx.activeUserId?.toString(), address: ctx.req?.ip },
+      }),
     settlePayment: (_ctx, order, payment) =>
       captureHold(cards, { order, payment, precision: precisionOf(order) }),
     cancelPayment: (_ctx, _order, payment) => voidHold(cards, payment),

@@ -48,19 +48,28 @@ final class Account
         return array_slice($items, 0, $place, true) + $own + array_slice($items, $place, null, true);
     }
 
-    /** @return list<int> */
+    /** @return array<int, string> the last characters of the codes that the customer has entered, by the ids of the cards */
     private static function cards(): array
     {
         $saved = get_user_meta(get_current_user_id(), self::META, true);
-        return is_array($saved) ? array_values(array_map(intval(...), $saved)) : [];
+        return is_array($saved) ? $saved : [];
     }
 
-    /** Adds a card whose code the customer has entered, to the account that is signed in. */
-    public static function remember(int $card): void
+    /** @param array<int, string> $cards */
+    private static function save(array $cards): void
+    {
+        update_user_meta(get_current_user_id(), self::META, $cards);
+    }
+
+    /**
+     * Adds a card whose code the customer has entered, to the account that is signed in.
+     *
+     * @param array<string, mixed> $card of a response
+     */
+    public static function remember(array $card): void
     {
         if (is_user_logged_in()) {
-            $cards = array_slice(array_values(array_unique([$card, ...self::cards()])), 0, self::CARDS_MAX);
-            update_user_meta(get_current_user_id(), self::META, $cards);
+            self::save(array_slice([$card['id'] => $card['last_characters']] + self::cards(), 0, self::CARDS_MAX, true));
         }
     }
 
@@ -76,9 +85,9 @@ final class Account
         }
         try {
             if ($sent['largesse_account'] === 'remove') {
-                update_user_meta(get_current_user_id(), self::META, array_values(array_diff(self::cards(), [absint($sent['card'] ?? 0)])));
+                self::save(array_diff_key(self::cards(), [absint($sent['card'] ?? 0) => '']));
             } else {
-                self::remember(CardLookup::byCode(is_string($sent['code'] ?? null) ? $sent['code'] : '')['id']);
+                self::remember(CardLookup::byCode(is_string($sent['code'] ?? null) ? $sent['code'] : ''));
             }
         } catch (Rejected $rejected) {
             wc_add_notice($rejected->getMessage(), 'error');
@@ -89,10 +98,10 @@ final class Account
 
     public static function show(): void
     {
-        $client = Client::forCustomer();
+        $client = Client::forVisitor(new Visitor());
         try {
-            foreach (self::cards() as $card) {
-                self::showCard($card, $client);
+            foreach (self::cards() as $id => $last) {
+                self::showCard($id, $last, $client);
             }
         } catch (Unreachable | ServiceError) {
             wc_print_notice(__('Gift cards cannot be shown at the moment.', 'largesse-gift-cards'), 'notice');
@@ -105,10 +114,15 @@ final class Account
         echo '<button class="', esc_attr(Plugin::buttonClass()), '" name="largesse_account" value="add">', esc_html__('Add', 'largesse-gift-cards'), '</button></form>';
     }
 
-    private static function showCard(int $id, Client $client): void
+    /** Shows a card, and forgets it if its code was replaced: whoever has the new code can add it again. */
+    private static function showCard(int $id, string $last, Client $client): void
     {
         try {
             $card = $client->send('GET', "/gift_cards/$id")['gift_card'];
+            if ($card['last_characters'] !== $last) {
+                self::save(array_diff_key(self::cards(), [$id => '']));
+                return;
+            }
             $entries = $client->send('GET', "/gift_card/$id/transactions?limit=10")['transactions'];
         } catch (ServiceError $error) {
             if ($error->status !== 404) {

@@ -27,11 +27,14 @@ final class CardLookup
             throw new Rejected(self::unavailable());
         }
         try {
-            return Client::forCustomer()->send('POST', '/gift_card/lookup', ['code' => $code])['gift_card'];
+            return self::send(Client::forVisitor($visitor), $code);
         } catch (ServiceError $error) {
             $isUnknown = $error->status === 404;
             if ($isUnknown) {
                 throw new Rejected(__('There is no gift card with this code.', 'largesse-gift-cards'));
+            }
+            if ($error->problemCode === 'too-many-misses') {
+                throw new Rejected(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
             }
             Log::error('A gift card was not looked up: ' . $error->getMessage());
             throw new Rejected(self::unavailable());
@@ -41,6 +44,25 @@ final class CardLookup
             if (!$isUnknown) {
                 $visitor->releaseUnknown();
             }
+        }
+    }
+
+    /**
+     * While visitors have entered too many unknown codes, Largesse finds a code that the shop chose only with an address of the
+     * card. It can reject an address that WooCommerce accepts.
+     *
+     * @return array<string, mixed>
+     */
+    private static function send(Client $client, string $code): array
+    {
+        $email = WC()->customer?->get_billing_email() ?: (is_user_logged_in() ? wp_get_current_user()->user_email : '');
+        try {
+            return $client->send('POST', '/gift_card/lookup', ['code' => $code] + ($email === '' ? [] : ['email' => $email]))['gift_card'];
+        } catch (ServiceError $error) {
+            if (!isset($error->problem['errors']['email'])) {
+                throw $error;
+            }
+            return $client->send('POST', '/gift_card/lookup', ['code' => $code])['gift_card'];
         }
     }
 

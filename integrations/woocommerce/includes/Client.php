@@ -19,7 +19,7 @@ final class Client
 
     private readonly float $deadline;
 
-    private function __construct(float $seconds, private readonly bool $forCustomer)
+    private function __construct(float $seconds, private readonly bool $forCustomer, private readonly ?string $visitor = null)
     {
         $this->deadline = microtime(true) + $seconds;
     }
@@ -28,6 +28,14 @@ final class Client
     public static function forCustomer(): self
     {
         return new self(5.0, true);
+    }
+
+    /**
+     * As for a customer: unknown codes and ids count for the visitor, and not for the shop.
+     */
+    public static function forVisitor(Visitor $visitor): self
+    {
+        return new self(5.0, true, $visitor->name());
     }
 
     /** For a page of the administration. */
@@ -96,6 +104,9 @@ final class Client
     {
         $seconds = min($this->forCustomer ? self::ATTEMPT_SECONDS : 10.0, $this->secondsLeft());
         $headers = ['Authorization' => 'Bearer ' . trim(Settings::get('token')), 'Accept' => 'application/json'];
+        if ($this->visitor !== null) {
+            $headers['Largesse-Visitor'] = $this->visitor;
+        }
         if ($body !== null) {
             $headers['Content-Type'] = 'application/json';
         }

@@ -80,7 +80,7 @@ final class SessionCards
         $added = ['card' => $card['id'], 'last' => $card['last_characters'], 'available' => $available];
         $others = array_filter($cards, static fn(array $known): bool => $known['card'] !== $card['id']);
         self::save([...array_values($others), $added]);
-        Account::remember($card['id']);
+        Account::remember($card);
     }
 
     /** An order of this customer that waits for its payment holds a part of the card, which this checkout replaces. */

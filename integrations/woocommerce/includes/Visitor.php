@@ -30,7 +30,7 @@ final class Visitor
             if ($count >= self::UNKNOWN_MAX) {
                 throw new Rejected(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
             }
-            set_transient($this->name(), $count + 1, self::UNKNOWN_SECONDS);
+            set_transient($this->transient(), $count + 1, self::UNKNOWN_SECONDS);
         });
     }
 
@@ -39,14 +39,21 @@ final class Visitor
     {
         try {
             Lock::visitor($this->key, function (): void {
-                set_transient($this->name(), max(0, $this->unknown() - 1), self::UNKNOWN_SECONDS);
+                set_transient($this->transient(), max(0, $this->unknown() - 1), self::UNKNOWN_SECONDS);
             });
         } catch (Unreachable) {
             // The reservation ends by itself.
         }
     }
 
-    private function name(): string
+    /** A keyed digest of the account that is signed in, or of the address. */
+    public function name(): string
+    {
+        $person = is_user_logged_in() ? 'customer ' . get_current_user_id() : 'address ' . self::network();
+        return hash_hmac('sha256', $person, wp_salt());
+    }
+
+    private function transient(): string
     {
         return 'largesse_unknown_' . $this->key;
     }
@@ -55,12 +62,12 @@ final class Visitor
     private function unknown(): int
     {
         if (wp_using_ext_object_cache()) {
-            return (int) wp_cache_get($this->name(), 'transient', true);
+            return (int) wp_cache_get($this->transient(), 'transient', true);
         }
-        foreach (['_transient_' . $this->name(), '_transient_timeout_' . $this->name(), 'notoptions'] as $cached) {
+        foreach (['_transient_' . $this->transient(), '_transient_timeout_' . $this->transient(), 'notoptions'] as $cached) {
             wp_cache_delete($cached, 'options');
         }
-        return (int) get_transient($this->name());
+        return (int) get_transient($this->transient());
     }
 
     /** The proxy whose address all visitors have; null: none is known. */

@@ -2,6 +2,7 @@
 
 declare(strict_types=1);
 
+use Largesse\WooCommerce\Account;
 use Largesse\WooCommerce\CardLookup;
 use Largesse\WooCommerce\Circuit;
 use Largesse\WooCommerce\Client;
@@ -115,6 +116,73 @@ test('unknown codes are limited for a visitor, and no code is logged', static fu
     same(Fakes::$log !== [], true);
     $log = implode("\n", Fakes::$log);
     same([str_contains($log, 'abcd'), str_contains($log, 'secret-token')], [false, false]);
+});
+
+test('a lookup names its visitor by a digest: the account that is signed in, or the address', static function (): void {
+    $sent = [];
+    Fakes::$transport = static function (string $url, array $arguments) use (&$sent): array {
+        $sent[] = [$arguments['headers']['Largesse-Visitor'] ?? null, json_decode($arguments['body'], true)];
+        return ['status' => 200, 'body' => '{"gift_card":{"id":5}}'];
+    };
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.1';
+    CardLookup::byCode('abcd-efgh-1234-5678');
+    CardLookup::byCode('abcd-efgh-1234-5678');
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.2';
+    Fakes::$billingEmail = 'grace@example.com';
+    CardLookup::byCode('abcd-efgh-1234-5678');
+    [Fakes::$user, Fakes::$billingEmail] = [7, ''];
+    CardLookup::byCode('abcd-efgh-1234-5678');
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.3';
+    CardLookup::byCode('abcd-efgh-1234-5678');
+    $visitors = array_column($sent, 0);
+    same([$visitors[0] === $visitors[1], $visitors[3] === $visitors[4], count(array_unique($visitors))], [true, true, 3]);
+    foreach ($visitors as $visitor) {
+        same(preg_match('/^[0-9a-f]{64}$/', $visitor), 1);
+    }
+    same(array_map(static fn(array $one): ?string => $one[1]['email'] ?? null, $sent), [null, null, 'grace@example.com', 'user-7@example.com', 'user-7@example.com']);
+});
+
+test('an address that Largesse rejects does not stop a lookup, and too many unknown codes are not logged', static function (): void {
+    Fakes::$billingEmail = 'grace@example..com';
+    respondWith([
+        [422, '{"type":"https://cards.example/docs/errors/invalid-parameter","errors":{"email":["must be an email address"]}}'],
+        [200, '{"gift_card":{"id":5}}'],
+        [429, '{"type":"https://cards.example/docs/errors/too-many-misses","errors":"Too Many Requests"}'],
+    ]);
+    same(CardLookup::byCode('abcd-efgh-1234-5678'), ['id' => 5]);
+    same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode('abcd-efgh-1234-5678'))->getMessage(), 'Too many'), true);
+    same(Fakes::$log, []);
+});
+
+test('the account shows no card whose code was replaced, and names the visitor', static function (): void {
+    Fakes::$user = 7;
+    Account::remember(['id' => 5, 'last_characters' => 'aaaa']);
+    Account::remember(['id' => 6, 'last_characters' => 'bbbb']);
+    $last = ['5' => 'aaaa', '6' => 'cccc'];
+    $visitors = [];
+    Fakes::$transport = static function (string $url, array $arguments) use (&$last, &$visitors): array {
+        $visitors[] = $arguments['headers']['Largesse-Visitor'] ?? null;
+        if (str_contains($url, '/transactions')) {
+            return ['status' => 200, 'body' => '{"transactions":[]}'];
+        }
+        $id = basename($url);
+        $card = ['id' => (int) $id, 'last_characters' => $last[$id], 'currency' => 'EUR', 'state' => 'active', 'balance' => "$id.00", 'expires_on' => null];
+        return ['status' => 200, 'body' => json_encode(['gift_card' => $card])];
+    };
+    $shown = static function (): string {
+        ob_start();
+        Account::show();
+        return (string) ob_get_clean();
+    };
+    $page = $shown();
+    same([str_contains($page, 'AAAA'), str_contains($page, 'BBBB'), str_contains($page, 'CCCC'), str_contains($page, '6.00')], [true, false, false, false]);
+    // The card is forgotten, also if its code has the same characters again.
+    $last['6'] = 'bbbb';
+    same(str_contains($shown(), 'BBBB'), false);
+    Account::remember(['id' => 6, 'last_characters' => 'cccc']);
+    $last['6'] = 'cccc';
+    same(str_contains($shown(), 'CCCC'), true);
+    same([count(array_unique($visitors)), $visitors[0] !== null], [1, true]);
 });
 
 test('known codes, and lookups that fail, do not count as unknown codes', static function (): void {

@@ -35,6 +35,11 @@ final class Fakes
     public static array $session = [];
     public static ?FakeLargesse $largesse = null;
     public static int $decimals = 2;
+    /** The account that is signed in; 0: none. */
+    public static int $user = 0;
+    public static string $billingEmail = '';
+    /** @var array<string, mixed> */
+    public static array $userMeta = [];
     /** @var null|callable(string, array<string, mixed>): mixed */
     public static $transport = null;
 
@@ -43,6 +48,9 @@ final class Fakes
         self::$options = ['home' => 'https://shop.example', 'woocommerce_largesse_settings' => ['url' => 'https://cards.example/', 'token' => 'secret-token']];
         self::$transients = self::$hooks = self::$orders = self::$scheduled = self::$log = self::$session = [];
         self::$decimals = 2;
+        self::$user = 0;
+        self::$billingEmail = '';
+        self::$userMeta = [];
         self::$largesse = new FakeLargesse();
         self::$transport = null;
         \Largesse\WooCommerce\Settings::confirmShop();
@@ -130,6 +138,33 @@ function esc_html(string $text): string
     return $text;
 }
 
+function esc_html__(string $text): string
+{
+    return $text;
+}
+
+function esc_attr(string $text): string
+{
+    return $text;
+}
+
+function wp_kses_post(string $text): string
+{
+    return $text;
+}
+
+function wp_nonce_field(): void {}
+
+function wc_wp_theme_get_element_class_name(string $element): string
+{
+    return '';
+}
+
+function wc_print_notice(string $text): void
+{
+    echo $text;
+}
+
 function untrailingslashit(string $text): string
 {
     return rtrim($text, '/');
@@ -182,7 +217,27 @@ function is_admin(): bool
 
 function is_user_logged_in(): bool
 {
-    return false;
+    return Fakes::$user !== 0;
+}
+
+function get_current_user_id(): int
+{
+    return Fakes::$user;
+}
+
+function wp_get_current_user(): object
+{
+    return (object) ['user_email' => 'user-' . Fakes::$user . '@example.com'];
+}
+
+function get_user_meta(int $user, string $name, bool $single): mixed
+{
+    return Fakes::$userMeta["$user $name"] ?? '';
+}
+
+function update_user_meta(int $user, string $name, mixed $value): void
+{
+    Fakes::$userMeta["$user $name"] = $value;
 }
 
 function as_has_scheduled_action(string $hook, ?array $arguments = null): bool
@@ -210,9 +265,16 @@ function WC(): object
     return new class {
         public object $session;
         public ?object $cart = null;
+        public ?object $customer;
 
         public function __construct()
         {
+            $this->customer = new class {
+                public function get_billing_email(): string
+                {
+                    return Fakes::$billingEmail;
+                }
+            };
             $this->session = new class {
                 public function get(string $name): mixed
                 {
