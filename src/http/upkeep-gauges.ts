@@ -5,7 +5,7 @@ import type { Delay, Upkeep } from '../service/upkeep.ts';
 
 /**
  * @param hasBackups whether `largesse backup` makes the backups, and not a server.
- * @returns sets the gauges, which are NaN before the first call.
+ * @returns sets the gauges, which are NaN before the first call. It receives the delays of the stores that have any.
  */
 export function upkeepGauges(
   registry: Registry,
@@ -56,8 +56,8 @@ export function upkeepGauges(
   );
 
   return (upkeep, delays) => {
-    backup?.set(instantOf(upkeep.lastBackupAt, delays.length));
-    verification.set(instantOf(upkeep.lastVerificationAt, delays.length));
+    backup?.set(instantOf(upkeep.lastBackupAt, upkeep));
+    verification.set(instantOf(upkeep.lastVerificationAt, upkeep));
     problems.set(upkeep.problems);
     paused.set(upkeep.pausedWebhooks);
     rejected.set(upkeep.rejectedHints);
@@ -68,6 +68,6 @@ export function upkeepGauges(
   };
 }
 
-function instantOf(at: number | null, stores: number): number {
-  return stores === 0 ? Number.NaN : (at ?? 0) / 1_000;
+function instantOf(at: number | null, { hasStores }: Pick<Upkeep, 'hasStores'>): number {
+  return hasStores ? (at ?? 0) / 1_000 : Number.NaN;
 }

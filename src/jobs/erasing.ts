@@ -1,6 +1,11 @@
 /** Tasks that erase what is older than its retention period, and the data of customers who have asked for it. */
 
-import { eraseRequests, hasOldRequests } from '../service/requests/api-requests.ts';
+import {
+  eraseRequests,
+  findOldestRequest,
+  hasOldRequests,
+  requestsKeptMs,
+} from '../service/requests/api-requests.ts';
 import { continueErasure } from '../service/customers/erasure.ts';
 import {
   eraseAccess,
@@ -9,6 +14,7 @@ import {
   eraseEvents,
   hasOldAccess,
   hasOldEvents,
+  listWebhooksWithOldDeliveries,
   outdatedBudgets,
   outdatedCodes,
   outdatedRecords,
@@ -20,26 +26,23 @@ import {
 import { firstEmailOf, hasEmails, type EmailPlace } from '../storage/emails/retention.ts';
 import { hasErasures, listUnfinishedErasures } from '../storage/customers/erasure.ts';
 import type { Storage } from '../storage/storage.ts';
-import { listOpenStores } from '../storage/stores/store.ts';
-import { listWebhookPlaces, type WebhookPlace } from '../storage/events/webhook.ts';
+import { findOldestEvent } from '../storage/events/retention.ts';
+import { findOldestDelivery } from '../storage/events/webhook-delivery.ts';
+import { findOldestAccess } from '../storage/staff/retention.ts';
+import { ageOf, forDueStores, nextErasing } from '../service/stores/work.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 
 /** Erases stored responses, lookup budgets, codes of batches and stocks, data of online sales, and deliveries of webhooks. */
-export async function eraseOutdated({ ctx, storage, limits, retention }: JobTools): Promise<void> {
+export async function eraseOutdated(tools: JobTools): Promise<void> {
+  const { ctx, storage, limits, retention } = tools;
   await eraseAll(storage, outdatedRecords(ctx, retention), limits.upkeepRowsMax);
   await eraseAll(storage, outdatedBudgets(ctx, retention), limits.upkeepRowsMax);
   await eraseAll(storage, outdatedCodes(ctx), limits.batchesErasedMax);
   await eraseAll(storage, outdatedStockCodes(ctx), limits.batchesErasedMax);
   await eraseAll(storage, outdatedUnpaidSales(ctx), limits.upkeepRowsMax);
   await eraseAll(storage, outdatedTraces(ctx), limits.upkeepRowsMax);
-  const page = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
-  for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
-    const after: WebhookPlace = place;
-    const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
-    for (const webhook of webhooks) while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, page)));
-    place = webhooks.at(-1);
-  }
+  await eraseOldDeliveries(tools);
 }
 
 async function eraseAll<Row extends { readonly storeId: number }>(
@@ -57,49 +60,79 @@ export async function eraseOld(tools: JobTools): Promise<void> {
   await eraseOldEmails(tools);
 }
 
-// The tasks that follow go from store to store. They read first, because most stores have nothing to erase and need no
-// write transaction.
+// The tasks that follow go to the stores whose oldest rows are old enough.
 
-/** Erases the list of requests for developers. */
-export async function eraseOldRequests({ ctx, storage, limits }: JobTools): Promise<void> {
-  for (const { store } of await storage.read(listOpenStores)) {
-    if (!(await storage.read(() => hasOldRequests(ctx, store.id)))) continue;
-    while (await storage.write(() => eraseRequests(ctx, store.id, limits.upkeepRowsMax)));
-  }
+async function eraseOldDeliveries({ ctx, storage, limits, retention }: JobTools): Promise<void> {
+  const page = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
+  const time = ageOf(ctx.clock, retention.deliveriesMs);
+  await forDueStores(storage, { kind: 'deliveries', time }, async (store) => {
+    for (const webhook of await storage.read(() => listWebhooksWithOldDeliveries(ctx, store.id, page)))
+      while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, page)));
+    return nextErasing(time, await storage.read(() => findOldestDelivery(store.id)));
+  });
+}
+
+/**
+ * Erases the list of requests for developers.
+ * @param grown stores to which this process has added many requests, which can be too many.
+ */
+export async function eraseOldRequests(
+  { ctx, storage, limits }: JobTools,
+  grown: Iterable<number>,
+): Promise<void> {
+  const erase = async (storeId: number): Promise<void> => {
+    if (!(await storage.read(() => hasOldRequests(ctx, storeId)))) return;
+    while (await storage.write(() => eraseRequests(ctx, storeId, limits.upkeepRowsMax)));
+  };
+  const time = ageOf(ctx.clock, requestsKeptMs);
+  await forDueStores(storage, { kind: 'requests', time }, async ({ id }) => {
+    await erase(id);
+    return nextErasing(time, await storage.read(() => findOldestRequest(id)));
+  });
+  for (const storeId of grown) await erase(storeId);
 }
 
 async function eraseOldAccess({ ctx, storage, limits, retention }: JobTools): Promise<void> {
   const page = { sessionsMs: retention.sessionsMs, limit: limits.retentionRowsMax };
-  for (const { store } of await storage.read(listOpenStores)) {
-    if (!(await storage.read(() => hasOldAccess(ctx, store.id, page.sessionsMs)))) continue;
-    while (await storage.write(() => eraseAccess(ctx, store.id, page)));
-  }
+  const time = ageOf(ctx.wallClock, retention.sessionsMs);
+  await forDueStores(storage, { kind: 'access', time }, async ({ id }) => {
+    if (await storage.read(() => hasOldAccess(ctx, id, page.sessionsMs)))
+      while (await storage.write(() => eraseAccess(ctx, id, page)));
+    return nextErasing(time, await storage.read(() => findOldestAccess(id)));
+  });
 }
 
 async function eraseOldEvents({ ctx, storage, limits, retention }: JobTools): Promise<void> {
   const { eventsMs } = retention;
   if (eventsMs === null) return;
   const page = { eventsMs, limit: limits.retentionRowsMax };
-  for (const { store } of await storage.read(listOpenStores)) {
+  const time = ageOf(ctx.clock, eventsMs);
+  await forDueStores(storage, { kind: 'events', time }, async (store) => {
     for (let after: number | undefined = 0; after !== undefined;) {
       const from: { readonly storeId: number; readonly after: number } = { storeId: store.id, after };
       if (!(await storage.read(() => hasOldEvents(ctx, from, eventsMs)))) break;
       after = await storage.write(() => eraseEvents(ctx, from, page));
     }
-  }
+    return nextErasing(time, await storage.read(() => findOldestEvent(store.id)));
+  });
 }
 
 async function eraseOldEmails({ ctx, storage, limits, retention }: JobTools): Promise<void> {
   const { emailsMs } = retention;
   if (emailsMs === null) return;
   const page = { emailsMs, limit: limits.retentionRowsMax };
-  for (const { store } of await storage.read(listOpenStores)) {
-    if (!(await storage.read(() => hasEmails(store.id)))) continue;
-    for (let after: EmailPlace | undefined = firstEmailOf(store.id); after;) {
-      const from: EmailPlace = after;
-      after = await storage.write(() => eraseEmails(ctx, from, page));
-    }
-  }
+  const time = ageOf(ctx.clock, emailsMs);
+  await forDueStores(storage, { kind: 'emails', time }, async (store) => {
+    let oldest: number | null = null;
+    if (await storage.read(() => hasEmails(store.id)))
+      for (let after: EmailPlace | undefined = firstEmailOf(store.id); after;) {
+        const from: EmailPlace = after;
+        const erased = await storage.write(() => eraseEmails(ctx, from, page));
+        after = erased.next;
+        if (erased.oldest !== null) oldest = Math.min(oldest ?? erased.oldest, erased.oldest);
+      }
+    return nextErasing(time, oldest);
+  });
 }
 
 /** Returns a task that completes the erasures of customers. */

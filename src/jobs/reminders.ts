@@ -6,14 +6,17 @@ import {
   planReminders,
   type ReminderPlace,
 } from '../service/emails/reminder.ts';
-import { listRemindingStores } from '../storage/emails/email.ts';
+import { forDueStores, presentOf } from '../service/stores/work.ts';
 import type { JobTools } from './job.ts';
 
+/** A store whose emails cannot be sent is looked at again after this time. */
+const cannotSendMs = 10 * 60_000;
+
 /**
- * Returns a task that enqueues due reminders, one page of cards per transaction. Each store is processed once a day, and
- * again after a change of its schedule or a restart. Reminders that were enqueued before are skipped.
+ * Enqueues due reminders, one page of cards per transaction. Each store is processed once a day, and again after a change of
+ * its schedule. Reminders that were enqueued before are skipped.
  */
-export function createReminders({
+export async function remind({
   ctx,
   storage,
   limits,
@@ -21,23 +24,20 @@ export function createReminders({
 }: Pick<JobTools, 'ctx' | 'storage' | 'limits'> & {
   /** Whether emails of a store are sent. */
   readonly canSend: (storeId: number) => boolean | Promise<boolean>;
-}): () => Promise<void> {
-  const done = new Map<number, string>();
-  return async () => {
-    for (const storeId of await storage.read(listRemindingStores)) {
-      if (!(await canSend(storeId))) continue;
-      const plan = await storage.read(() => planReminders(ctx, storeId));
-      if (!plan || done.get(storeId) === plan.name) continue;
-      for (const task of plan.tasks) {
-        let place: ReminderPlace | undefined = firstPlace;
-        while (place) {
-          const from: ReminderPlace = place;
-          place = await storage.write(() =>
-            enqueueReminders(ctx, { store: plan.store, task, from, limit: limits.upkeepRowsMax }),
-          );
-        }
+}): Promise<void> {
+  await forDueStores(storage, { kind: 'reminders', time: presentOf(ctx) }, async (store) => {
+    const plan = await storage.read(() => planReminders(ctx, store));
+    if (!plan) return null;
+    if (!(await canSend(store.id))) return ctx.clock.now() + cannotSendMs;
+    for (const task of plan.tasks) {
+      let place: ReminderPlace | undefined = firstPlace;
+      while (place) {
+        const from: ReminderPlace = place;
+        place = await storage.write(() =>
+          enqueueReminders(ctx, { store, task, from, limit: limits.upkeepRowsMax }),
+        );
       }
-      done.set(storeId, plan.name);
     }
-  };
+    return plan.until;
+  });
 }

@@ -31,7 +31,7 @@ import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/store
 import { parallel, type Script } from '../storage/sql/sql.ts';
 import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff/retention.ts';
 import { eraseUnknownAddresses } from '../storage/staff/unknown-address.ts';
-import { eraseDeliveries } from '../storage/events/webhook-delivery.ts';
+import { eraseDeliveries, listWebhooksWithEnded } from '../storage/events/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/events/webhook.ts';
 import { idempotencyPeriodMs } from './requests/idempotency.ts';
 
@@ -103,6 +103,16 @@ export function outdatedUnpaidSales(ctx: Context): ReturnType<typeof outdatedTra
 export function outdatedTraces(ctx: Context): Outdated<{ readonly storeId: number; readonly id: number }> {
   const before = ctx.clock.retainFrom(codeShownDays * dayMs);
   return { find: (limit) => listTracedSales(before, limit), erase: eraseTraces };
+}
+
+/** Returns the webhooks of a store that have ended deliveries of events from before the period. */
+export function* listWebhooksWithOldDeliveries(
+  ctx: Context,
+  storeId: number,
+  { deliveriesMs }: Pick<Retention, 'deliveriesMs'>,
+): Script<readonly WebhookPlace[]> {
+  const before = idsAt(ctx.clock.retainFrom(deliveriesMs));
+  return yield* listWebhooksWithEnded(storeId, before);
 }
 
 /**
@@ -194,21 +204,28 @@ const dayMs = 24 * 60 * 60 * 1_000;
  * Erases those of the next `limit` emails of a store that ended before the period. A reminder of an expiry that has
  * not passed stays, because it would be sent again.
  * @param after of the same store.
- * @returns where the next call continues; undefined after the last email.
+ * @returns where the next call continues, undefined after the last email; and the age of the oldest email that stays and
+ * has ended (ms), null if there is none. One that waits for its day is erased a day later at the earliest.
  */
 export function* eraseEmails(
   ctx: Context,
   after: EmailPlace,
   { emailsMs, limit }: { readonly emailsMs: number; readonly limit: number },
-): Script<EmailPlace | undefined> {
+): Script<{ readonly next: EmailPlace | undefined; readonly oldest: number | null }> {
   const before = ctx.clock.retainFrom(emailsMs);
   // The day has passed in every time zone.
   const passed = dayOf(ctx.clock.earliest() - 2 * dayMs, 'UTC');
   const emails = yield* listEmailsFrom(after, limit);
+  let oldest: number | null = null;
   for (const email of emails) {
-    if (email.endedAt === null || email.endedAt >= before) continue;
+    if (email.endedAt === null) continue;
+    if (email.endedAt >= before) {
+      oldest = Math.min(oldest ?? email.endedAt, email.endedAt);
+      continue;
+    }
     const [, day] = expiryOccasion.exec(email.occasion ?? '') ?? [];
     if (day === undefined || day < passed) yield* eraseEmail(email);
+    else oldest = Math.min(oldest ?? before + dayMs, before + dayMs);
   }
-  return emails.length === limit ? emails.at(-1) : undefined;
+  return { next: emails.length === limit ? emails.at(-1) : undefined, oldest };
 }

@@ -8,7 +8,7 @@ import { parallel, type Script } from '../storage/sql/sql.ts';
 import { emailLateMs } from '../domain/health.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { VersionCheck } from '../domain/versions.ts';
-import { findFirstRealStoreAt } from '../storage/stores/store.ts';
+import { findFirstOpenStore, findFirstRealStoreAt } from '../storage/stores/store.ts';
 import { findVersionCheck } from '../storage/version-check.ts';
 import { findLastVerification } from '../storage/proofs/verification.ts';
 import { countPausedWebhooks } from '../storage/events/webhook.ts';
@@ -29,6 +29,8 @@ export type Upkeep = {
   readonly emailRetriedMs: number;
   /** Whether an email was to be sent minutes ago, and is not. */
   readonly hasLateEmails: boolean;
+  /** Whether there is an open store. */
+  readonly hasStores: boolean;
   /** When the first store was created, in ms; null: there is none, or only the demonstration. */
   readonly firstStoreAt: number | null;
   readonly versions: VersionCheck;
@@ -44,6 +46,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     emails,
     firstStoreAt,
     versions,
+    open,
   ] = yield* parallel(
     findLastBackup(),
     findLastVerification(),
@@ -52,6 +55,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     findEmailDelay(now),
     findFirstRealStoreAt(),
     findVersionCheck(),
+    findFirstOpenStore(),
   );
   const { dueAt, firstAt, triedSendAt } = emails;
   const lateSince = Math.min(dueAt ?? now, triedSendAt ?? now);
@@ -64,6 +68,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     emailOverdueMs: Math.max(0, now - (dueAt ?? now)),
     emailRetriedMs: Math.max(0, now - (firstAt ?? now)),
     hasLateEmails: now - lateSince > emailLateMs,
+    hasStores: open !== undefined,
     firstStoreAt,
     versions,
   };

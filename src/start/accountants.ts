@@ -10,16 +10,16 @@ import { readJournal } from '../service/books/reports.ts';
 import {
   claimAccountantEmails,
   enqueueDueMonths,
-  findDueMonths,
+  findMonthsWork,
   listStoresToReport,
-  listStoresWithAccountants,
   monthToken,
   settleAccountantEmail,
   type AddressedMonth,
 } from '../service/emails/accountants.ts';
 import { readEmailSettings } from '../service/emails/settings.ts';
 import type { AccountantSettlement } from '../storage/emails/accountant.ts';
-import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
+import { forDueStores, presentOf } from '../service/stores/work.ts';
+import { findStore, isStoreClosed } from '../storage/stores/store.ts';
 import type { Database } from './database.ts';
 import { deliverNotice, type EmailSetup } from './email.ts';
 
@@ -38,6 +38,8 @@ type Parts = {
   readonly logger: Log['logger'];
 };
 
+/** A store whose emails cannot be sent is looked at again after this time. */
+const cannotSendMs = 10 * 60_000;
 /** Longer than all attempts at the emails of one claim. */
 const claimMs = 5 * 60_000;
 const claimedMax = 10;
@@ -97,38 +99,35 @@ export function accountantEmails({ database, email: setup, pagesUrl, logger }: P
     return sent.filter((isSent) => isSent).length;
   };
 
-  /** Runs a step for each store of a list. A store that is closed does not stop the others. */
-  const forStores = async (
-    ids: readonly number[],
-    step: (store: Store) => Promise<number>,
-  ): Promise<number> => {
-    if (ids.length === 0) return 0;
+  /** Enqueues the emails about months that are due. */
+  const enqueue = async (): Promise<void> => {
+    await forDueStores(storage, { kind: 'months', time: presentOf(ctx) }, async (store) => {
+      const { hasDue, next } = await storage.read(() => findMonthsWork(ctx, store));
+      if (next === null) return null;
+      if (!(await setup.canSend(store.id))) return ctx.clock.now() + cannotSendMs;
+      if (hasDue) await storage.write(() => enqueueDueMonths(ctx, store));
+      return next;
+    });
+  };
+
+  /** Sends what is due. A store that is closed does not stop the others. */
+  const send = async (): Promise<number> => {
     let count = 0;
-    for (const { store } of await storage.read(listOpenStores)) {
-      if (!ids.includes(store.id)) continue;
+    for (const id of await storage.read(() => listStoresToReport(ctx.clock.earliest(), storesMax)))
       try {
-        count += await step(store);
+        const record = await storage.read(() => findStore(id));
+        if (record) count += await sendOf(record.store);
       } catch (error) {
         if (!isStoreClosed(error)) throw error;
       }
-    }
     return count;
   };
 
   return {
     async run() {
       if (pagesUrl === null) return 0;
-      await forStores(await storage.read(listStoresWithAccountants), async (store) => {
-        if (!(await setup.canSend(store.id))) return 0;
-        // Reads first, because most runs find nothing.
-        if ((await storage.read(() => findDueMonths(ctx, store))).length > 0)
-          await storage.write(() => enqueueDueMonths(ctx, store));
-        return 0;
-      });
-      return await forStores(
-        await storage.read(() => listStoresToReport(ctx.clock.earliest(), storesMax)),
-        sendOf,
-      );
+      await enqueue();
+      return await send();
     },
     async sendOf(store) {
       await sendOf(store);

@@ -3,10 +3,10 @@
  * it, except while a process advances the clock of a sandbox, which does it itself.
  */
 
-import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
+import { closeDueHolds, createCheckpoints, recordExpiries } from '../jobs/due.ts';
 import { eraseOld, eraseOutdated } from '../jobs/erasing.ts';
 import type { JobTools } from '../jobs/job.ts';
-import { createReminders } from '../jobs/reminders.ts';
+import { remind } from '../jobs/reminders.ts';
 import { closeDays } from '../service/books/closing.ts';
 import { findSandbox } from '../storage/sandbox.ts';
 import type { AccountantEmails } from './accountants.ts';
@@ -24,7 +24,7 @@ export type DueCounts = {
 
 type Options = {
   /** Whether the emails of a store can be sent. */
-  readonly canSend: Parameters<typeof createReminders>[0]['canSend'];
+  readonly canSend: Parameters<typeof remind>[0]['canSend'];
   /** The instant (ms) up to which the clock is trusted. */
   readonly trustedUntil: () => Promise<number>;
   /** Adds the entries that the log does not have. */
@@ -37,14 +37,14 @@ type Options = {
 export class DueWork {
   readonly #tools: JobTools;
   readonly #options: Options;
-  readonly #remind: () => Promise<unknown>;
+  readonly #addCheckpoints: () => Promise<unknown>;
   readonly #running = new Set<Promise<unknown>>();
   #isPaused = false;
 
   constructor(tools: JobTools, options: Options) {
     this.#tools = tools;
     this.#options = options;
-    this.#remind = createReminders({ ...tools, canSend: options.canSend });
+    this.#addCheckpoints = createCheckpoints(tools);
   }
 
   /** The tasks that must not run while the clock is not trusted, with their periods in milliseconds. */
@@ -56,8 +56,8 @@ export class DueWork {
       [() => eraseOld(tools), limits.retentionPeriodMs],
       [() => closeDueHolds(tools), limits.holdExpiryPeriodMs],
       [() => recordExpiries(tools), limits.expiryPeriodMs],
-      [() => addCheckpoints(tools), limits.checkpointPeriodMs],
-      [this.#remind, limits.reminderPeriodMs],
+      [this.#addCheckpoints, limits.checkpointPeriodMs],
+      [() => remind({ ...tools, canSend: this.#options.canSend }), limits.reminderPeriodMs],
       [this.#options.accountants.run, limits.noticesPeriodMs],
     ];
     const { onlineSales } = this.#options;
@@ -84,9 +84,11 @@ export class DueWork {
    */
   async run(send: () => Promise<void>, { erases }: { readonly erases: boolean }): Promise<DueCounts> {
     const tools = this.#tools;
+    // Work of stores is due when the log has the entries that cause it.
+    await this.#options.append();
     const holdsExpired = await closeDueHolds(tools);
     const { expired, expiringSoon } = await recordExpiries(tools);
-    await this.#remind();
+    await remind({ ...tools, canSend: this.#options.canSend });
     // Before the queues: the emails of the cards that it makes are sent with the others.
     await this.#options.onlineSales?.run();
     await this.#options.onlineSales?.compare();
@@ -94,7 +96,7 @@ export class DueWork {
     const daysClosed = await closeDays(tools, tools.limits.closingRowsMax);
     const monthsSent = await this.#options.accountants.run();
     await this.#options.append();
-    await addCheckpoints(tools);
+    await this.#addCheckpoints();
     if (erases) {
       await eraseOutdated(tools);
       await eraseOld(tools);

@@ -20,7 +20,7 @@ import { createVerifying } from '../jobs/verifying.ts';
 import { createErasures, eraseOldRequests } from '../jobs/erasing.ts';
 import { afterCommits, retryLater, startJob, stoppable, type Job, type JobTools } from '../jobs/job.ts';
 import type { Retention } from '../storage/retention.ts';
-import { requestWriter } from '../service/requests/api-requests.ts';
+import { requestWriter, type RequestWriter } from '../service/requests/api-requests.ts';
 import { continueBatch } from '../service/batches/batch.ts';
 import { paceByRequests } from '../service/batches/pace.ts';
 import { recordTokenUses } from '../service/stores/caller.ts';
@@ -34,7 +34,8 @@ import { listRunningStocks } from '../storage/stocks/stock.ts';
 import { writeByStore } from '../storage/sql/by-store.ts';
 import { beat } from '../storage/heartbeat.ts';
 import type { Storage } from '../storage/storage.ts';
-import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
+import { listDueStores, presentOf } from '../service/stores/work.ts';
+import { isStoreClosed } from '../storage/stores/store.ts';
 
 export type Background = {
   /** Does everything of the jobs that is due now, except for what the queues send. */
@@ -85,8 +86,15 @@ export function startBackground(options: Options): Background {
   const append = retryLater(() => appendEntries(database), limits.logRetryMs);
   const { canSend } = options.email;
   const { trustedUntil } = options;
-  const due = new DueWork(tools, { canSend, trustedUntil, append, accountants, onlineSales });
-  const last = lastWrites(options);
+  const due = new DueWork(tools, {
+    canSend,
+    trustedUntil,
+    append: () => appendEntries(database),
+    accountants,
+    onlineSales,
+  });
+  const requests = requestWriter(options.database);
+  const last = lastWrites(options, requests);
 
   const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>
     startJob(task, periodMs, (error) => {
@@ -107,7 +115,7 @@ export function startBackground(options: Options): Background {
     repeatAfterCommits(append, limits.logPeriodMs),
     repeatAfterCommits(verifying(options, tools), limits.verifyingPeriodMs),
     repeatAfterCommits(createErasures(tools), limits.erasurePeriodMs),
-    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
+    repeat(() => eraseOldRequests(tools, requests.takeGrown()), limits.upkeepPeriodMs),
     ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
     repeat(versions.runIfDue, limits.versionsPeriodMs),
     repeat(notices.sendDue, limits.noticesPeriodMs),
@@ -151,10 +159,12 @@ type LastWrite = {
 };
 
 /** The tasks that also run when the service stops. The first is the heartbeat. */
-function lastWrites(options: Options): readonly [heartbeat: LastWrite, ...LastWrite[]] {
+function lastWrites(
+  options: Options,
+  requests: RequestWriter,
+): readonly [heartbeat: LastWrite, ...LastWrite[]] {
   const { limits, guard } = options;
   const { ctx, storage } = options.database;
-  const requests = requestWriter({ ctx, storage });
   return [
     {
       what: 'heartbeat',
@@ -205,7 +215,7 @@ function examining({ database: { ctx }, metrics, examined }: Options, storage: S
   return async () => {
     const upkeep = await storage.read(() => findUpkeep(ctx));
     const delays: Delay[] = [];
-    for (const { store } of await storage.read(listOpenStores))
+    for (const store of await listDueStores(storage, ['closing', 'checkpoint'], presentOf(ctx)))
       delays.push(await storage.read(() => findDelay(ctx, store)));
     metrics.upkeepFound(upkeep, delays);
     examined(upkeep);

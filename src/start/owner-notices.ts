@@ -18,7 +18,7 @@ import {
 } from '../service/emails/owner-notices.ts';
 import { readEmailSettings } from '../service/emails/settings.ts';
 import { mayOwnersSetMachine } from '../service/stores/machine.ts';
-import { listOpenStores } from '../storage/stores/store.ts';
+import { findStore, listOpenStores } from '../storage/stores/store.ts';
 import type { CertificateStatus } from './https.ts';
 import type { Database } from './database.ts';
 
@@ -87,10 +87,10 @@ export function ownerNotices({
 
   return {
     async sendDue() {
-      const due = await storage.read(() => listStoresToNotify(ctx.clock.now(), storesMax));
-      if (due.length === 0) return;
-      for (const { store } of await storage.read(listOpenStores))
-        if (due.includes(store.id)) await sendOf(store);
+      for (const id of await storage.read(() => listStoresToNotify(ctx.clock.now(), storesMax))) {
+        const record = await storage.read(() => findStore(id));
+        if (record) await sendOf(record.store);
+      }
     },
     sendOf,
     async noticeCertificate() {

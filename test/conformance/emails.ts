@@ -657,7 +657,7 @@ function testCodes(factory: StorageFactory): void {
 function testReminders(factory: StorageFactory): void {
   /** Runs all tasks of the day, three cards a page. */
   const remind = async ({ storage, ctx, store }: Mailing): Promise<void> => {
-    const plan = await storage.read(() => planReminders(ctx, store.id));
+    const plan = await storage.read(() => planReminders(ctx, store));
     assert.ok(plan);
     for (const task of plan.tasks) {
       let from: typeof firstPlace | undefined = firstPlace;

@@ -754,7 +754,7 @@ export function testOnlineSales(factory: StorageFactory): void {
     const issued = await selling.issue({ recipient: email('hopper@example.com'), expiresOn });
     for (const id of [opened, ownOpened]) await storage.write(() => recordFirstView(ctx, { storeId: store.id, id }));
     const remind = async () => {
-      const plan = await storage.read(() => planReminders(ctx, store.id));
+      const plan = await storage.read(() => planReminders(ctx, store));
       assert(plan);
       for (const task of plan.tasks)
         for (let from: typeof firstPlace | undefined = firstPlace; from;) {

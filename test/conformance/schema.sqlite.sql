@@ -1150,6 +1150,16 @@ CREATE TABLE store_days (
   primary key (store_id, currency, day, kind, bucket, account, actor, vat, location_id)
 ) strict, without rowid;
 
+CREATE TABLE store_work (
+  store_id integer not null references stores (id),
+  kind text not null check (kind in
+    ('closing', 'checkpoint', 'expiry', 'reminders', 'months', 'access', 'events', 'emails', 'deliveries', 'requests')),
+  -- When it is due. For kinds that erase: the age of the oldest row, from which its period counts. Negative: at once, and
+  -- different each time. Null: not before something is added, which sets it.
+  at integer,
+  primary key (store_id, kind)
+) strict, without rowid;
+
 CREATE TABLE stores (
   id integer primary key check (id > 0),
   domain text not null unique check (domain = lower(domain)),
@@ -1598,6 +1608,8 @@ CREATE INDEX stocks_with_codes on stocks (codes_until) where codes_until is not 
 CREATE INDEX store_ages_of_days on store_ages (store_id, currency, month) where length(month) = 10;
 
 CREATE INDEX store_ages_of_months on store_ages (store_id, currency, month) where length(month) = 7;
+
+CREATE INDEX store_work_due on store_work (kind, at, store_id) where at is not null;
 
 CREATE INDEX stores_not_open on stores (id) where status <> 'open';
 

@@ -41,6 +41,7 @@ import { testRecipientLookups } from './recipient-lookup.ts';
 import { testRedemptions } from './redemptions.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
+import { testStoreWork } from './store-work.ts';
 import { testToday } from './today.ts';
 import { testStocks } from './stocks.ts';
 import { testTills } from './tills.ts';
@@ -52,6 +53,7 @@ import { testWebhooks } from './webhooks.ts';
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
   suite(`${name}: requests to the API`, () => testApiRequests(factory));
+  suite(`${name}: the work of stores`, () => testStoreWork(factory));
   suite(`${name}: batches`, () => testBatches(factory));
   suite(`${name}: campaigns`, () => testCampaigns(factory));
   suite(`${name}: stocks of printed cards`, () => testStocks(factory));

@@ -71,6 +71,7 @@ const notState: ReadonlySet<string> = new Set([
   'log_pages',
   'log_subtrees',
   'log_cursors',
+  'store_work',
   'log_backfills',
   'log_turn',
   'heartbeat',

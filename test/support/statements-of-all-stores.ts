@@ -3,6 +3,8 @@
  * rows. In a cluster they need every server, so no request and no start sends one.
  */
 export const ofAllStores: readonly { readonly text: string; readonly why: string }[] = [
+  { text: 'select store_id, at from store_work where kind =', why: 'finds work of the background jobs' },
+  { text: 'select distinct store_id from checkpoint_keys k', why: 'finds logs to sign with another key, once in each process' },
   { text: 'select store_id, id from batches where codes_until <', why: 'finds work of the background job' },
   { text: "select store_id, id from batches where state = 'running'", why: 'finds work of the background job' },
   { text: "select id from webhooks where status = 'active' limit 1", why: 'finds out whether any webhook is active' },
@@ -10,7 +12,6 @@ export const ofAllStores: readonly { readonly text: string; readonly why: string
   { text: "select store_id, id from stocks where state = 'running'", why: 'finds work of the background job' },
   { text: 'select 1 as one from wallets limit 1', why: 'finds out whether any store has a wallet' },
   { text: 'select w.store_id, w.kind,', why: 'finds wallets with due updates' },
-  { text: 'select distinct store_id from accountants a', why: 'finds stores that send emails to accountants' },
   { text: 'select distinct store_id from accountant_emails e where next_at <=', why: 'finds due emails to accountants' },
   { text: 'select store_id, provider, is_test from online_sales o where next_at <=', why: 'finds due online sales' },
   { text: 'select distinct store_id from online_sales o where notice_at <=', why: 'finds due emails about online sales' },
@@ -24,7 +25,6 @@ export const ofAllStores: readonly { readonly text: string; readonly why: string
   { text: "select 1 as one from email_servers where state = 'verified' limit 1", why: 'only for the readiness check and the command doctor' },
   { text: 'select distinct store_id from owner_notices where next_at <=', why: 'finds due emails to owners' },
   { text: 'select count(*) as emails from email_deliveries where next_at is not null', why: 'only for the command status' },
-  { text: 'select store_id from email_settings where enabled = 1', why: 'finds stores that send reminders' },
   { text: 'select 1 as one from customer_erasures limit 1', why: 'only once, by the background job' },
   { text: 'select store_id, customer_id from customer_erasures where completed_at is null', why: 'finds unfinished erasures' },
   { text: 'select max(newest.id) as id from', why: 'not sent in a distributed database' },
@@ -39,7 +39,6 @@ export const ofAllStores: readonly { readonly text: string; readonly why: string
   { text: 'select distinct store_id as owner from log_backfills', why: 'finds logs with new entries' },
   { text: 'select f.id from staff f join stores s', why: 'looks for the first owner; a start continues without it' },
   { text: 'select t.id from access_tokens t join stores s', why: 'not sent in a distributed database' },
-  { text: 'select store_id, id from webhooks where (store_id, id) >', why: 'finds webhooks with old deliveries' },
   { text: 'select store_id, id as card_id, ', why: 'only for the command verify, which reads everything' },
   { text: 'select min(case when next_at <=', why: 'for the metrics, once a minute' },
   { text: "select max(done_at) as last from setup_steps where step = 'backup'", why: 'for the metrics, once a minute' },

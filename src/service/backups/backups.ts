@@ -17,7 +17,7 @@ import {
   type BackupSettings,
 } from '../../storage/backups/backup.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { listOpenStores } from '../../storage/stores/store.ts';
+import { findFirstOpenStore } from '../../storage/stores/store.ts';
 import { recordBackup } from '../proofs/verification.ts';
 
 export {
@@ -51,8 +51,7 @@ export function* readBackupState(operatorPlace: AnyPlace | null): Script<BackupS
 
 /** The time zone whose nights are quiet: that of a store. */
 export function* findBackupTimeZone(): Script<string> {
-  const [first] = yield* listOpenStores();
-  return first?.store.timeZone ?? 'UTC';
+  return (yield* findFirstOpenStore())?.store.timeZone ?? 'UTC';
 }
 
 /** Records a backup that was read back, for the pages, the metrics and the list of steps. */

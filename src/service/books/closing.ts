@@ -15,7 +15,7 @@ import {
 import { assignLateEntries } from '../../storage/books/late-entries.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { Context } from '../../storage/context.ts';
-import { dayAfter, firstDay } from '../../domain/books/books.ts';
+import { dayAfter, firstDay, type BooksDay } from '../../domain/books/books.ts';
 import { Sums } from '../../domain/books/sums.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { addSums, mergeAges } from '../../storage/books/stored-sums.ts';
@@ -23,7 +23,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Books, type Period, sumTransfers, sumLateTransfers, sumMoves } from './books.ts';
 import { firstCandidates, listCandidates, type CandidatePage, type Candidates } from './candidates.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { listOpenStores } from '../../storage/stores/store.ts';
+import { forDueStores, presentOf } from '../stores/work.ts';
 
 type Closing = { readonly ctx: Context; readonly storage: Storage };
 
@@ -42,11 +42,29 @@ export async function closeDays(
   rowsMax: number,
   trustedUntil = Number.POSITIVE_INFINITY,
 ): Promise<number> {
-  const { storage } = tools;
+  const { ctx, storage } = tools;
   let closed = 0;
-  for (const { store } of await storage.read(listOpenStores))
+  const { dueAt, now } = presentOf(ctx);
+  const time = { dueAt: () => Math.min(dueAt(), trustedUntil), now };
+  await forDueStores(storage, { kind: 'closing', time }, async (store) => {
     while (await closeDay(tools, store, { rowsMax, trustedUntil })) closed += 1;
+    return await storage.read(() => findNextClosing(store));
+  });
   return closed;
+}
+
+/** The day of a store that is being closed, or the first open one; undefined: the store has no entries. */
+function* findOpenDay(store: Store): Script<ClosingDay | BooksDay | undefined> {
+  const [last] = yield* findLastClosings(store.id);
+  if (last) return last.part === 'closed' ? dayAfter(last, store.timeZone) : last;
+  const from = yield* findFirstInstant(store.id);
+  return from === undefined ? undefined : firstDay(from, store.timeZone);
+}
+
+/** When the first open day of a store can be closed (ms); null: the store has no entries. */
+function* findNextClosing(store: Store): Script<number | null> {
+  const day = yield* findOpenDay(store);
+  return day ? day.untilAt + closingDelayMs : null;
 }
 
 /**
@@ -137,11 +155,9 @@ export function* beginClosing(
   { isDryRun, trustedUntil }: { readonly isDryRun: boolean; readonly trustedUntil: number },
 ): Script<ClosingDay | undefined> {
   const now = Math.min(ctx.clock.earliest(), trustedUntil) - closingDelayMs;
-  const [last] = yield* findLastClosings(store.id);
-  if (last && last.part !== 'closed') return last;
-  const from = last ? undefined : yield* findFirstInstant(store.id);
-  if (!last && from === undefined) return undefined;
-  const day = last ? dayAfter(last, store.timeZone) : firstDay(from ?? 0, store.timeZone);
+  const day = yield* findOpenDay(store);
+  if (!day) return undefined;
+  if ('part' in day) return day;
   if (day.untilAt > now) return undefined;
   if (!isDryRun) yield* insertClosing(store.id, day);
   return { ...day, part: 'late', doneId: 0 };

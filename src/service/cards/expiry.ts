@@ -1,11 +1,12 @@
 /** Publishes the expiry of cards: once for each last valid day, and once before it if the store has configured it. */
 
 import type { Context } from '../../storage/context.ts';
-import { addDays, dayOf } from '../../domain/day.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import { cardExpiryEvent } from '../../domain/events/event.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import {
+  hasExpiringCards,
   listExpired,
   listExpiring,
   markExpiredRecorded,
@@ -20,6 +21,14 @@ export function* hasExpiryToRecord(ctx: Context, store: Store): Script<boolean> 
   if (store.expiringSoonDays === 0) return false;
   const until = addDays(today, store.expiringSoonDays);
   return (yield* listExpiring(store.id, { today, until, limit: 1 })).length > 0;
+}
+
+/** When the next expiry can be due (ms), unless a card changes; null: none is expected. */
+export function* findNextExpiry(ctx: Context, store: Store): Script<number | null> {
+  if (yield* hasExpiryToRecord(ctx, store)) return ctx.clock.earliest();
+  if (!(yield* hasExpiringCards(store.id))) return null;
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  return startOfDay(addDays(today, 1), store.timeZone);
 }
 
 /** The number of events that were recorded, and whether there can be more. */

@@ -7,6 +7,7 @@ import {
   isMonthDue,
   monthLinkMs,
   monthOf,
+  nextMonthDue,
   type Accountant,
   type AccountantEmail,
   type AccountantEmailKind,
@@ -32,6 +33,7 @@ import {
 } from '../../storage/emails/accountant.ts';
 import { mayClaim } from '../../storage/sandbox.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { listSetupSteps } from '../../storage/stores/setup-step.ts';
 import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
 import { recordAction } from '../staff/staff.ts';
 
@@ -39,7 +41,6 @@ export {
   listAccountantEmails,
   listAccountants,
   listStoresToReport,
-  listStoresWithAccountants,
   settleAccountantEmail,
 } from '../../storage/emails/accountant.ts';
 
@@ -66,8 +67,8 @@ export function* isMonthClosed(store: Pick<Store, 'id' | 'timeZone'>, month: str
   return firstAt === undefined || firstAt >= endOfMonth(month, store.timeZone);
 }
 
-/** The emails about months that are due and were not enqueued: about those that ended since the accountant was added. */
-export function* findDueMonths(ctx: Context, store: Store): Script<readonly DueMonth[]> {
+/** The emails about months whose time has come: about those that ended since the accountant was added, and not enqueued yet. */
+function* findEndedMonths(ctx: Context, store: Store): Script<readonly DueMonth[]> {
   const now = ctx.clock.earliest();
   const last = lastMonth(ctx, store);
   const months = Array.from({ length: caughtUpMonths }, (_, place) =>
@@ -75,7 +76,7 @@ export function* findDueMonths(ctx: Context, store: Store): Script<readonly DueM
   ).filter((month) => isMonthDue(month, store.timeZone, now));
   const accountants = yield* listAccountants(store.id);
   const reported = yield* listReportedMonths(store.id, addMonths(last, 1 - caughtUpMonths));
-  const due = accountants.flatMap((accountant) =>
+  return accountants.flatMap((accountant) =>
     months
       .filter((month) => month >= monthOf(accountant.createdAt, store.timeZone))
       .filter(
@@ -83,9 +84,34 @@ export function* findDueMonths(ctx: Context, store: Store): Script<readonly DueM
       )
       .map((month) => ({ accountant, month })),
   );
+}
+
+/** The emails about months that are due and were not enqueued. */
+function* findDueMonths(ctx: Context, store: Store): Script<readonly DueMonth[]> {
   const closed: DueMonth[] = [];
-  for (const each of due) if (yield* isMonthClosed(store, each.month)) closed.push(each);
+  for (const each of yield* findEndedMonths(ctx, store))
+    if (yield* isMonthClosed(store, each.month)) closed.push(each);
   return closed;
+}
+
+/** The work of a store on emails about months: those to enqueue now, and when there can be others. */
+export type MonthsWork = {
+  readonly hasDue: boolean;
+  /** Ms; null: the store has no accountants; undefined: soon, because a day is not closed yet, or a restore not confirmed. */
+  readonly next: number | null | undefined;
+};
+
+/** A restored copy sends nothing until an owner has confirmed it: the other machine may have sent it. */
+export function* findMonthsWork(ctx: Context, store: Store): Script<MonthsWork> {
+  if ((yield* listAccountants(store.id)).length === 0) return { hasDue: false, next: null };
+  const steps = yield* listSetupSteps(store.id);
+  if (steps.some(({ step }) => step === 'restored_copy')) return { hasDue: false, next: undefined };
+  const [ended, due] = [yield* findEndedMonths(ctx, store), yield* findDueMonths(ctx, store)];
+  const isWaiting = ended.length > due.length;
+  return {
+    hasDue: due.length > 0,
+    next: isWaiting ? undefined : nextMonthDue(ctx.clock.earliest(), store.timeZone),
+  };
 }
 
 /** Enqueues the emails of `findDueMonths`, each once, whichever processes do it. */

@@ -25,6 +25,7 @@ import {
   saveEmailSettings,
 } from '../../storage/emails/email.ts';
 import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
+import { makeWorkDue } from '../../storage/stores/work.ts';
 import { newerPage, olderPage, requirePlace, type ListPage, type PageRequest } from '../money/movements.ts';
 import { assertVersion, loadCard, requireCard, today } from '../money/money.ts';
 
@@ -210,6 +211,9 @@ export function* changeEmailSettings(
   changes: Partial<EmailSettings>,
 ): Script<EmailSettings> {
   const settings = { ...(yield* findEmailSettings(storeId)), ...changes };
-  if (Object.keys(changes).length > 0) yield* saveEmailSettings(ctx, storeId, settings);
+  if (Object.keys(changes).length > 0) {
+    yield* saveEmailSettings(ctx, storeId, settings);
+    yield* makeWorkDue(ctx, storeId, ['reminders']);
+  }
   return settings;
 }

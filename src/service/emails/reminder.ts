@@ -6,14 +6,13 @@
 import type { Context } from '../../storage/context.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { spendStateOf } from '../../domain/cards/state.ts';
-import { addDays, dayOf } from '../../domain/day.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import { holderOf } from '../../domain/emails/email.ts';
 import { sendingInstantOf } from '../../domain/emails/send-on.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { listCardsExpiring, listCardsIssued, type CardPlace } from '../../storage/emails/reminder.ts';
 import { enqueueEmail, findEmailSettings } from '../../storage/emails/email.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { findStore } from '../../storage/stores/store.ts';
 
 export type ReminderTask = {
   readonly kind: 'expiry_reminder' | 'balance_reminder';
@@ -25,9 +24,8 @@ export type ReminderTask = {
 };
 
 export type ReminderPlan = {
-  readonly store: Store;
-  /** Different for each day and schedule. */
-  readonly name: string;
+  /** The first instant (ms) of the next day, with other reminders. */
+  readonly until: number;
   readonly tasks: readonly ReminderTask[];
 };
 
@@ -37,16 +35,13 @@ export const firstPlace: ReminderPlace = { day: '', id: 0 };
 /** A reminder of a balance that is later than this is skipped, because the schedule is newer than its day. */
 const lateDaysMax = 7;
 
-/** The reminders of a store for today; undefined if there is no such store. */
-export function* planReminders(ctx: Context, storeId: number): Script<ReminderPlan | undefined> {
-  const record = yield* findStore(storeId);
-  if (!record) return undefined;
-  const { store } = record;
-  const { expiryReminderDays, balanceReminderDays } = yield* findEmailSettings(storeId);
+/** The reminders of a store for today; undefined if it sends none. */
+export function* planReminders(ctx: Context, store: Store): Script<ReminderPlan | undefined> {
+  const { enabled, expiryReminderDays, balanceReminderDays } = yield* findEmailSettings(store.id);
+  if (!enabled || expiryReminderDays.length + balanceReminderDays.length === 0) return undefined;
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   return {
-    store,
-    name: `${today} ${store.timeZone} ${expiryReminderDays.join(',')} ${balanceReminderDays.join(',')}`,
+    until: startOfDay(addDays(today, 1), store.timeZone),
     tasks: [...expiryTasks(expiryReminderDays, today), ...balanceTasks(balanceReminderDays, today)],
   };
 }

@@ -20,6 +20,8 @@ import {
 import { lastBeat } from '../../storage/heartbeat.ts';
 import { findSandbox } from '../../storage/sandbox.ts';
 import { deleteKeyChecks, listKeyChecks, type KeyCheck } from '../../storage/proofs/key-check.ts';
+import { listStoreIds } from '../../storage/stores/store.ts';
+import { insertWork } from '../../storage/stores/work.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import {
   countRows,
@@ -172,6 +174,7 @@ export function* concludeCopy(
 ): Script<void> {
   if (!(yield* endCopy(run, { state, at: ctx.clock.now() })))
     throw new CopyError('another "largesse copy" has taken over this target');
+  if (state === 'complete') for (const storeId of yield* listStoreIds()) yield* insertWork(storeId);
 }
 
 /** Values that change with most writes. Comparing them is cheaper than comparing all rows, but less reliable. */

@@ -22,6 +22,7 @@ import {
   replaceStoreRun,
   type StoreState,
 } from '../../storage/moves/store-copy.ts';
+import { insertWork } from '../../storage/stores/work.ts';
 import { closeTable, listClosedTables, openTable } from '../../storage/moves/store-closing.ts';
 import {
   deleteStorePage,
@@ -270,6 +271,7 @@ export function* completeArrival(ctx: Context, { store, run }: ArrivalCommand): 
     yield* changeStatus(store.id, { from: 'open', to: 'arriving', closedAt: null, movedTo: null });
     return false;
   }
+  yield* insertWork(store.id);
   yield* endStoreCopy(store.id, { state: 'complete', at: ctx.clock.now() });
   return true;
 }

@@ -18,6 +18,7 @@ import {
   listPublicKeys,
   listCheckpointsAfter,
   listCheckpointsBefore,
+  listStoresWithoutKey,
   type CheckpointKey,
 } from '../../storage/proofs/checkpoint.ts';
 import { recordEvent } from '../../storage/events/event.ts';
@@ -125,6 +126,21 @@ export function* addCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
 export function* needsNoCheckpoint(ctx: Context, store: Store): Script<boolean> {
   const log = yield* findLog(store.id);
   return !log || (yield* findDue(ctx, store, log)) === null;
+}
+
+/** When a store's log can need the next checkpoint (ms); null: there is no log. */
+export function* findNextCheckpoint(ctx: Context, store: Store): Script<number | null> {
+  if (!(yield* findLog(store.id))) return null;
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  return startOfDay(addDays(today, 1), store.timeZone);
+}
+
+/** Returns the open stores whose checkpoints were signed with other keys than the one in use. */
+export function* listRotatedStores(
+  ctx: Context,
+  page: { readonly after: number; readonly limit: number },
+): Script<readonly number[]> {
+  return yield* listStoresWithoutKey(currentSigner(ctx).publicKey(), page);
 }
 
 /**

@@ -41,6 +41,7 @@ import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { EntryTable } from '../../storage/sql/fragments.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/stores/store.ts';
+import { makeWorkDue } from '../../storage/stores/work.ts';
 import { listArrivingStores } from '../../storage/moves/store-copy.ts';
 
 /** Entries that are appended in one transaction: they hold the thread for about a millisecond. */
@@ -99,6 +100,8 @@ export function* openLog(ctx: Context, storeId: number): Script<EntryLog> {
     size: 0,
     createdAt: ctx.clock.now(),
   });
+  // The store has its first entry.
+  yield* makeWorkDue(ctx, storeId, ['closing']);
   const log = yield* lockLog(storeId);
   assert(log);
   return log;
@@ -170,7 +173,7 @@ export function* appendNewEntries(ctx: Context, owners: readonly number[]): Scri
       const last = entries.at(-1);
       if (!last) continue;
       for (const [storeId, ofStore] of Map.groupBy(entries, (entry) => entry.storeId))
-        if (!arriving.has(storeId)) yield* append(yield* openLog(ctx, storeId), ofStore);
+        if (!arriving.has(storeId)) yield* append(ctx, yield* openLog(ctx, storeId), ofStore);
       yield* moveCursor({ ...cursor, place: last.place, lastId: last.id });
       const isFull = entries.length < found.length || found.length === limit;
       done = isFull || done === 'a part' ? 'a part' : 'everything';
@@ -198,12 +201,14 @@ function* continueBackfill(ctx: Context, backfill: Backfill): Script<void> {
   for (const { source, id } of yield* listLogged(storeId, { lowest: lowest.id, highest: last.id }))
     known.get(source)?.add(id);
   const missing = found.filter(({ source, id }) => !known.get(source)?.has(id));
-  if (missing.length > 0) yield* append(yield* openLog(ctx, storeId), missing);
+  if (missing.length > 0) yield* append(ctx, yield* openLog(ctx, storeId), missing);
   yield* moveBackfill(backfill, found.length < batchEntries ? null : last.id);
 }
 
 /** Appends entries to a log that the transaction has locked. */
-function* append({ storeId, size }: EntryLog, entries: readonly LogEntry[]): Script<void> {
+function* append(ctx: Context, { storeId, size }: EntryLog, entries: readonly LogEntry[]): Script<void> {
+  // Every change that can make a card expire, or expire soon, is an entry.
+  yield* makeWorkDue(ctx, storeId, ['checkpoint', 'expiry']);
   let page = Math.floor(size / pageEntries);
   let onPage: EntryId[] = [];
   let leaves: Uint8Array[] = [];

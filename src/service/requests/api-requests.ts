@@ -58,6 +58,8 @@ type OpenBlock = {
 export type RequestWriter = {
   /** Writes new requests, and those that could not be written before. */
   write(taken: ReadonlyMap<number, NewRequests>): Promise<void>;
+  /** Returns the stores to which it has added blocks since the last call. */
+  takeGrown(): ReadonlySet<number>;
 };
 
 type WriterSource = { readonly ctx: Context; readonly storage: Storage };
@@ -65,6 +67,7 @@ type WriterSource = { readonly ctx: Context; readonly storage: Storage };
 class OpenBlocks implements RequestWriter {
   readonly #source: WriterSource;
   readonly #open = new Map<number, OpenBlock[]>();
+  #grown = new Set<number>();
 
   constructor(source: WriterSource) {
     this.#source = source;
@@ -86,6 +89,12 @@ class OpenBlocks implements RequestWriter {
     // A full disk or an unavailable server has its own lines in the log: these requests are written later.
     const unexpected = errors.filter((error) => !(error instanceof Fault));
     if (unexpected.length > 0) throw new AggregateError(unexpected, 'requests could not be written');
+  }
+
+  takeGrown(): ReadonlySet<number> {
+    const grown = this.#grown;
+    this.#grown = new Set();
+    return grown;
   }
 
   #blockFor(blocks: OpenBlock[], at: number): OpenBlock {
@@ -133,6 +142,7 @@ class OpenBlocks implements RequestWriter {
       throw error;
     }
     for (const block of unwritten) block.isWritten = true;
+    this.#grown.add(storeId);
     const last = blocks.at(-1);
     if (last && last.requests.length < blockRequestsMax / 2) this.#open.set(storeId, [last]);
     else this.#open.delete(storeId);
@@ -279,9 +289,14 @@ export function* showRequest(
   return found;
 }
 
-/** Blocks that can be erased: a block is at most `blockMs` long. */
+/** The time after which a block can be erased: it is at most `blockMs` long. */
+export const requestsKeptMs = requestLogMs + blockMs;
+
+export { findOldestRequest } from '../../storage/stores/request-block.ts';
+
+/** Blocks that can be erased. */
 function limitsOf({ clock }: Context) {
-  return { before: Math.max(0, idsAt(clock.retainFrom(requestLogMs + blockMs))), blocksMax };
+  return { before: Math.max(0, idsAt(clock.retainFrom(requestsKeptMs))), blocksMax };
 }
 
 /** Whether a store has requests that are too old or too many. */

@@ -14,6 +14,7 @@ import {
 } from '../../storage/emails/accountant.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { claimStore } from '../../storage/stores/store.ts';
+import { makeWorkDue } from '../../storage/stores/work.ts';
 import { enqueueMonth, isMonthClosed, lastMonth } from '../emails/accountants.ts';
 import { reserveTestEmail } from '../emails/test-email.ts';
 import { asStaff, type ByStaff } from './as-staff.ts';
@@ -48,6 +49,7 @@ export function* addAccountant(
       if (present.length >= accountantsMax) return 'full';
       const added = { storeId, id: ctx.random.id(), createdAt: ctx.clock.now(), ...choices };
       yield* insertAccountant({ ...added, address: email.address, addressKey: email.key });
+      yield* makeWorkDue(ctx, storeId, ['months']);
       return 'added';
     },
     entryOf: (result) => (result === 'added' ? entryOf(email) : null),

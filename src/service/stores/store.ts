@@ -21,6 +21,7 @@ import {
   type StoreRecord,
 } from '../../storage/stores/store.ts';
 import { recordStoreChange } from '../../storage/stores/change.ts';
+import { insertWork, makeWorkDue } from '../../storage/stores/work.ts';
 
 export { hasRealStores } from '../../storage/stores/store.ts';
 
@@ -55,6 +56,7 @@ export function* createStore(ctx: Context, settings: NewStore): Script<Store> {
   if (!(yield* insertStore(ctx, record))) {
     throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
   }
+  yield* insertWork(record.store.id);
   return record.store;
 }
 
@@ -116,6 +118,8 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
     });
   }
   yield* updateStore(ctx, { store, sealedSecret });
+  // Days begin at another time, or cards expire soon earlier.
+  yield* makeWorkDue(ctx, store.id, ['closing', 'checkpoint', 'expiry', 'reminders', 'months']);
   if (store.timeZone !== record.store.timeZone)
     yield* recordStoreChange(ctx, {
       storeId: store.id,
@@ -159,5 +163,7 @@ const demonstration: NewStore = {
 export function* ensureDemonstrationStore(ctx: Context): Script<void> {
   const [hasOthers, present] = yield* parallel(hasRealStores(), findDemonstrationStore());
   // If the domain is taken, another process that starts at the same time has created the store.
-  if (!hasOthers && !present) yield* insertStore(ctx, recordOf(ctx, demonstration, { demonstration: true }));
+  if (hasOthers || present) return;
+  const record = recordOf(ctx, demonstration, { demonstration: true });
+  if (yield* insertStore(ctx, record)) yield* insertWork(record.store.id);
 }

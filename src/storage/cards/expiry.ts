@@ -21,6 +21,16 @@ export function* listExpired(
   return rows.map(toCard);
 }
 
+/** Returns whether a store has cards that have not expired, or have no expiry event yet. */
+export function* hasExpiringCards(storeId: number): Script<boolean> {
+  const rows = yield* all(sql`
+    select 1 as one from gift_cards g ${indexedBy('gift_cards_expiring')}
+    where g.store_id = ${storeId} and g.expires_on is not null
+      and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
+    limit 1`);
+  return rows.length > 0;
+}
+
 /** Returns usable cards with a balance that expire between two days and have no event for that day. */
 export function* listExpiring(
   storeId: number,

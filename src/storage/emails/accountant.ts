@@ -91,14 +91,6 @@ export function* deleteAccountant({ storeId, id }: AccountantKey): Script<void> 
 
 // A restored copy sends nothing until an owner has confirmed it: the other machine may have sent it.
 
-/** The ids of the stores that have accountants. */
-export function* listStoresWithAccountants(): Script<readonly number[]> {
-  const rows = yield* all(sql<{ store_id: bigint }>`
-    select distinct store_id from accountants a where ${ofOpenStore}
-      and not exists (select 1 from setup_steps t where t.store_id = a.store_id and t.step = 'restored_copy')`);
-  return rows.map((row) => toNumber(row.store_id));
-}
-
 /** The ids of the stores with emails that are due. */
 export function* listStoresToReport(now: number, limit: number): Script<readonly number[]> {
   const rows = yield* all(sql<{ store_id: bigint }>`

@@ -66,15 +66,6 @@ export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSe
     on conflict (store_id) do update set ${settings.excluded}, updated_at = excluded.updated_at`);
 }
 
-/** Returns the ids of stores with reminders enabled. */
-export function* listRemindingStores(): Script<readonly number[]> {
-  const rows = yield* all(sql<{ store_id: bigint }>`
-    select store_id from email_settings
-    where enabled = 1 and (expiry_reminder_days <> '' or balance_reminder_days <> '') and ${ofOpenStore}
-    order by store_id`);
-  return rows.map((row) => toNumber(row.store_id));
-}
-
 const deliveries = columns({
   store_id: integer('storeId'),
   card_id: integer('cardId'),

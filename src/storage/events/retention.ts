@@ -1,5 +1,6 @@
 /** Erases old events. The newest event of a store always stays. */
 
+import { instantOf } from '../../platform/random.ts';
 import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
 
 export type OldEvent = {
@@ -32,6 +33,13 @@ export function* listOldEvents(
     subjectId: toNumber(row.subject_id),
     version: toNumber(row.subject_version),
   }));
+}
+
+/** Returns the age (ms) of the oldest event of a store that can be erased; null: there is none. */
+export function* findOldestEvent(storeId: number): Script<number | null> {
+  const [oldest, newer] = yield* all(sql<{ id: bigint }>`
+    select id from events where store_id = ${storeId} order by id limit 2`);
+  return oldest && newer ? instantOf(toNumber(oldest.id)) : null;
 }
 
 type EventRange = { readonly storeId: number; readonly after: number; readonly upTo: number };

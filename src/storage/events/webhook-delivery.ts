@@ -5,6 +5,8 @@ import { timeUnlessHeld } from '../../domain/stores/restore.ts';
 import { columns, integer, unchanged, writeOnly, type RowOf } from '../sql/columns.ts';
 import { all, first, execute, parallel, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import { fragment } from '../sql/fragments.ts';
+import { instantOf } from '../../platform/random.ts';
+import type { WebhookPlace } from './webhook.ts';
 
 type ResultRow = {
   readonly response_body: string | null;
@@ -180,6 +182,26 @@ export function* requeueDelivery({ storeId, webhookId, eventId }: DeliveryKey, n
     on conflict (store_id, webhook_id, event_id) do update
     set status = 'queued', next_at = ${now}, attempts_before = webhook_deliveries.attempts, first_at = null
     where webhook_deliveries.lease is null`);
+}
+
+/** Returns the webhooks of a store that have ended deliveries of events with ids below `before`. */
+export function* listWebhooksWithEnded(storeId: number, before: number): Script<readonly WebhookPlace[]> {
+  const rows = yield* all(sql<{ id: bigint }>`
+    select w.id from webhooks w where w.store_id = ${storeId} and exists (
+      select 1 as one from webhook_deliveries d
+      where d.store_id = ${storeId} and d.webhook_id = w.id and d.event_id < ${before} and d.next_at is null)
+    order by w.id`);
+  return rows.map(({ id }) => ({ storeId, id: toNumber(id) }));
+}
+
+/** Returns the age (ms) of the oldest event that a store delivers or has delivered; null: it has no deliveries. */
+export function* findOldestDelivery(storeId: number): Script<number | null> {
+  const rows = yield* all(sql<{ oldest: bigint | null }>`
+    select (select d.event_id from webhook_deliveries d where d.store_id = ${storeId} and d.webhook_id = w.id
+      order by d.event_id limit 1) as oldest
+    from webhooks w where w.store_id = ${storeId}`);
+  const found = rows.flatMap(({ oldest }) => (oldest === null ? [] : [instantOf(toNumber(oldest))]));
+  return found.length === 0 ? null : Math.min(...found);
 }
 
 /**

@@ -142,14 +142,6 @@ export function* findWebhooks(storeId: number): Script<readonly WebhookKept[]> {
 
 export type WebhookPlace = { readonly storeId: number; readonly id: number };
 
-/** Returns webhooks of all stores after a position, ordered by store and id. */
-export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<readonly WebhookPlace[]> {
-  const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
-    select store_id, id from webhooks where (store_id, id) > (${after.storeId}, ${after.id}) and ${ofOpenStore}
-    order by store_id, id limit ${limit}`);
-  return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
-}
-
 /** The number of webhooks of all stores that were paused because of failures, not on request. */
 export function* countPausedWebhooks(): Script<number> {
   const { paused } = yield* one(

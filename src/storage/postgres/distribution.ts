@@ -74,6 +74,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   store_closings: 'by store',
   store_copies: 'by store',
   store_days: 'by store',
+  store_work: 'by store',
   stores: 'everywhere',
   tills: 'by store',
   transfers: 'by store',

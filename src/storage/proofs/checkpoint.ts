@@ -2,7 +2,8 @@
 
 import type { Checkpoint } from '../../domain/proofs/checkpoint.ts';
 import { bytes, columns, integer, text, textOrNull, type RowOf } from '../sql/columns.ts';
-import { all, execute, first, sql, type Script } from '../sql/sql.ts';
+import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
+import { ofOpenStore } from '../stores/store.ts';
 
 const checkpoints = columns({
   id: integer('id'),
@@ -23,6 +24,19 @@ const keys = columns({
 
 /** A public key that has signed checkpoints of a store. `keyId` is the id of the master key. */
 export type CheckpointKey = ReturnType<typeof keys.read>;
+
+/** Returns the ids of open stores with checkpoints, of which a key has signed none. */
+export function* listStoresWithoutKey(
+  publicKey: Uint8Array,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly number[]> {
+  const rows = yield* all(sql<{ store_id: bigint }>`
+    select distinct store_id from checkpoint_keys k
+    where store_id > ${after} and ${ofOpenStore} and not exists (
+      select 1 as one from checkpoint_keys c where c.store_id = k.store_id and c.public_key = ${publicKey})
+    order by store_id limit ${limit}`);
+  return rows.map((row) => toNumber(row.store_id));
+}
 
 export function* insertCheckpoint(storeId: number, checkpoint: Checkpoint): Script<void> {
   yield* execute(sql`

@@ -48,6 +48,8 @@ const ownTables: ReadonlySet<string> = new Set([
   'log_backfills',
   'log_turn',
   'file_remains',
+  // Follows from the other tables.
+  'store_work',
   // Another database has not been verified.
   'verifications',
   '_litestream_seq',

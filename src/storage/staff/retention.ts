@@ -1,7 +1,7 @@
 /** Erases ended sessions, used links and revoked tills. The audit log stays. */
 
-import { idsAt } from '../../platform/random.ts';
-import { all, sql, type Script } from '../sql/sql.ts';
+import { idsAt, instantOf } from '../../platform/random.ts';
+import { all, one, sql, toNumber, type Script } from '../sql/sql.ts';
 
 type Ended = {
   /** The instant (ms) before which ended rows are erased. */
@@ -44,6 +44,22 @@ export function* eraseTills(storeId: number, { before, limit }: Ended): Script<n
       order by t.id limit ${limit})
     returning id`);
   return erased.length;
+}
+
+/** Returns when the first of a store's sessions, links and tills ended or ends, or an unknown address was used (ms); null: never. */
+export function* findOldestAccess(storeId: number): Script<number | null> {
+  type Row = { ended: bigint | null; used: bigint | null; revoked: bigint | null; address: bigint | null };
+  const row = yield* one(sql<Row>`
+    select
+      (select min(case when ended_at < expires_at then ended_at else expires_at end) from staff_sessions
+        where store_id = ${storeId}) as ended,
+      (select min(case when used_at < expires_at then used_at else expires_at end) from staff_links
+        where store_id = ${storeId}) as used,
+      (select min(revoked_at) from tills where store_id = ${storeId}) as revoked,
+      (select min(id) from unknown_addresses where store_id = ${storeId}) as address`);
+  const ends = [row.ended, row.used, row.revoked].flatMap((end) => (end === null ? [] : [toNumber(end)]));
+  if (row.address !== null) ends.push(instantOf(toNumber(row.address)));
+  return ends.length === 0 ? null : Math.min(...ends);
 }
 
 /** Whether a store has something to erase. */

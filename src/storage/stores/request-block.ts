@@ -1,6 +1,7 @@
 /** Blocks of requests to the API. */
 
 import { requestResults, type EncodedRequests, type RequestResult } from '../../domain/stores/api-request.ts';
+import { instantOf } from '../../platform/random.ts';
 import { bytes, columns, integer, text, type RowOf } from '../sql/columns.ts';
 import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
 
@@ -60,6 +61,13 @@ export function* findRequestBlock(
   const row = yield* first(sql<Row>`
     select started_at, ${content.names} from request_blocks where store_id = ${storeId} and id = ${id}`);
   return row && { startedAt: toNumber(row.started_at), ...content.read(row) };
+}
+
+/** Returns the age (ms) of the oldest block of a store; null: there is none. */
+export function* findOldestRequest(storeId: number): Script<number | null> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from request_blocks where store_id = ${storeId} order by id limit 1`);
+  return row ? instantOf(toNumber(row.id)) : null;
 }
 
 export type BlockLimits = {

@@ -171,6 +171,13 @@ export function* listOpenStores(): Script<readonly StoreRecord[]> {
   return (yield* listStores()).filter(({ status }) => status === 'open');
 }
 
+/** Returns the first open store in the order of the domains. */
+export function* findFirstOpenStore(): Script<StoreRecord | undefined> {
+  const row = yield* first(sql<StoreRow>`
+    select ${storeColumns} from stores s where s.status = 'open' order by s.domain limit 1`);
+  return row && toStoreRecord(row);
+}
+
 /** Returns whether a store other than the demonstration store exists. */
 export function* hasRealStores(): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`select id from stores where demonstration = 0 limit 1`);

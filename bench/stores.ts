@@ -1,0 +1,115 @@
+/**
+ * `npm run bench:stores`: what a service with many stores without cards costs while nobody uses it.
+ *
+ *   --stores 10000       in a new database
+ *   --engine embedded    or postgres
+ *   --seconds 120        of the measurement
+ *   --tree .             or a commit, or a folder with a working tree
+ *
+ * It shows how long a start takes, and the share of a core that the service and the database server use afterwards. The
+ * first two minutes do not count, in which jobs can read each store once. There are no limits, because times depend on the
+ * machine.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type * as Config from '../src/start/config.ts';
+import type * as Databases from '../src/start/database.ts';
+import type * as Stores from '../src/service/stores/store.ts';
+import type * as Currencies from '../src/domain/money/currency.ts';
+import { createFile, stop, type Database } from './fixture.ts';
+import { createDatabase, startDatabase } from './postgres.ts';
+import { killServers, largesse, startService, type Environment } from './processes.ts';
+import { openTree } from './tree.ts';
+
+const { values } = parseArgs({
+  options: {
+    stores: { type: 'string', default: '10000' },
+    engine: { type: 'string', default: 'embedded' },
+    seconds: { type: 'string', default: '120' },
+    tree: { type: 'string', default: '.' },
+  },
+});
+const settledAfterMs = 120_000;
+const storesInTransaction = 500;
+
+/** Adds stores, with the code of the tree that is measured. */
+async function fill(root: string, environment: Environment): Promise<void> {
+  const load = async <Module>(file: string): Promise<Module> => (await import(join(root, file))) as Module;
+  const { readDatabaseConfig } = await load<typeof Config>('src/start/config.ts');
+  const { openDatabase } = await load<typeof Databases>('src/start/database.ts');
+  const stores = await load<typeof Stores>('src/service/stores/store.ts');
+  const { currencyOf } = await load<typeof Currencies>('src/domain/money/currency.ts');
+  const settings = {
+    currency: currencyOf('EUR'),
+    timeZone: 'Europe/Berlin',
+    issueLimit: null,
+    proxySecret: null,
+    requireSignature: false,
+    customerSearch: false,
+    stockRequired: false,
+    undoWindowMinutes: 0,
+  };
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true });
+  const { ctx, storage } = database;
+  const count = Number(values.stores);
+  for (let from = 0; from < count; from += storesInTransaction)
+    await storage.write(function* addStores() {
+      for (let place = from; place < Math.min(count, from + storesInTransaction); place += 1) {
+        const name = `shop-${place}`;
+        yield* stores.createStore(ctx, { ...settings, name, domain: `${name}.example` });
+      }
+    });
+}
+
+async function measure(root: string, folder: string, database: Database): Promise<void> {
+  const tree = openTree(root, { folder });
+  const environment = { DATABASE_URL: database.url, KEYS_FILE: join(folder, 'keys.json') };
+  console.error(`adding ${values.stores} stores`);
+  await fill(tree.root, environment);
+  largesse(tree, environment, ['token', 'create', '--store', 'shop-0.example']);
+  await database.settle();
+  const options = { environment: { ...environment, LOG_LEVEL: 'warn' }, log: join(folder, 'service.log') };
+  const first = await startService(tree, options);
+  await wait(settledAfterMs);
+  const seconds = Number(values.seconds);
+  const usageOf = async (): Promise<readonly [service: number, server: number]> => [
+    first.usage().micros,
+    (await database.usage?.())?.micros ?? 0,
+  ];
+  const before = await usageOf();
+  await wait(seconds * 1_000);
+  const after = await usageOf();
+  await stop(first);
+  const starts = [first.readyAfterMs];
+  for (let again = 0; again < 2; again += 1) {
+    const service = await startService(tree, options);
+    starts.push(service.readyAfterMs);
+    await stop(service);
+  }
+  const share = (place: 0 | 1): string => ((after[place] - before[place]) / 1e4 / seconds).toFixed(2);
+  console.log(
+    `${values.stores} stores, ${values.engine}, ${tree.revision}: ready after ` +
+      `${starts.map((ms) => `${(ms / 1_000).toFixed(2)} s`).join(', ')}; then idle, ` +
+      `${share(0)} % of a core in the service` +
+      (database.usage ? `, ${share(1)} % in the server` : ''),
+  );
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'largesse-stores-'));
+try {
+  if (values.engine === 'embedded') {
+    await using database = createFile(folder);
+    await measure(values.tree, folder, database);
+  } else {
+    await using postgres = await startDatabase();
+    await using database = await createDatabase(postgres, 'stores');
+    await measure(values.tree, folder, database);
+  }
+} finally {
+  killServers();
+  rmSync(folder, { recursive: true, force: true });
+}
