@@ -3,6 +3,7 @@
 import type { DatabaseConfig } from '../start/config.ts';
 import type { Database } from '../start/database.ts';
 import { closeDays } from '../service/books/closing.ts';
+import { appendEntries } from '../service/proofs/log.ts';
 import { assessClock, findClockEvidence } from '../service/clock.ts';
 import { beat } from '../storage/heartbeat.ts';
 
@@ -33,6 +34,8 @@ export async function closePastDays(
   { limits }: Pick<DatabaseConfig, 'limits'>,
   trustedUntil: number,
 ): Promise<void> {
+  // The first entry of a store makes its closing due when the log appends it.
+  await appendEntries({ ctx, storage });
   await closeDays({ ctx, storage }, limits.closingRowsMax, trustedUntil);
   if (trustedUntil === Number.POSITIVE_INFINITY) await storage.write(() => beat(ctx.clock.now()));
 }

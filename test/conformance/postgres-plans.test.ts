@@ -7,6 +7,7 @@ import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts'
 import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
 import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql/sql.ts';
+import { firstWork, listWork } from '../../src/storage/stores/work.ts';
 import { findActiveToken } from '../../src/storage/stores/token.ts';
 import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/money/transfer.ts';
 import { listStatements } from '../support/list-statements.ts';
@@ -53,6 +54,13 @@ test('lookups use an index, even in a table that is known to be empty', async ()
     // A digest that only filters the rows of a key's prefix reads all rows of the store.
     assert.doesNotMatch(plan, /Filter: [^"]*digest/, `${name}: ${plan}`);
   }
+});
+
+test('the due work of stores is found along its index, whichever number of stores there is', async () => {
+  await using opened = await openStore(postgresFactory(null));
+  await opened.database.tamper(sql`analyze`);
+  const work = listWork('expiry', { after: firstWork, upTo: 1, limit: 500 });
+  assert.match(await opened.storage.read(() => explain(work)), /store_work_due/);
 });
 
 test('lists read cards along an index with a bound, even in a table that is known to be empty', async () => {

@@ -256,7 +256,7 @@ export function testStoreWork(factory: StorageFactory): void {
     const contextOf = (): Context => ({ ...first, keys: keysOf(masters) });
     const domains: string[] = [];
     let processes = [processOf({ ctx: contextOf(), storage }), processOf({ ctx: contextOf(), storage })];
-    for (let step = 0; step < 40; step += 1) {
+    for (let step = 0; step < 25; step += 1) {
       const [one] = processes;
       assert(one);
       for (let made = random.between(0, 4); made > 0; made -= 1) await change(random, one, domains);
