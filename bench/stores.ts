@@ -1,5 +1,5 @@
 /**
- * `npm run bench:stores`: what a service with many stores without cards costs while nobody uses it.
+ * `npm run bench:stores`: a service with many stores without cards, which gets no requests.
  *
  *   --stores 10000       in a new database
  *   --engine embedded    or postgres

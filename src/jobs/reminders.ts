@@ -9,7 +9,7 @@ import {
 import { forDueStores, presentOf } from '../service/stores/work.ts';
 import type { JobTools } from './job.ts';
 
-/** A store whose emails cannot be sent is looked at again after this time. */
+/** A store whose emails cannot be sent is read again after this time. */
 const cannotSendMs = 10 * 60_000;
 
 /**

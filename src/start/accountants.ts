@@ -38,7 +38,7 @@ type Parts = {
   readonly logger: Log['logger'];
 };
 
-/** A store whose emails cannot be sent is looked at again after this time. */
+/** A store whose emails cannot be sent is read again after this time. */
 const cannotSendMs = 10 * 60_000;
 /** Longer than all attempts at the emails of one claim. */
 const claimMs = 5 * 60_000;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
+import { workKinds } from '../../src/storage/stores/work.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { copyDatabase } from '../../src/cli/copying.ts';
 import { moveStore, type MoveSide } from '../../src/cli/store-copying.ts';
@@ -233,6 +234,8 @@ for (const [from, to] of pairs)
     assert.deepEqual([outcome.resumed, outcome.differences, outcome.reordered], [false, [], 0]);
     assert.deepEqual(await statusOf(source), [{ status: 'moved' }]);
     assert.deepEqual(await statusOf(target), [{ status: 'open' }]);
+    const due = await target.storage.read(() => all(sql`select kind from store_work where store_id = ${store.id} and at = 0`));
+    assert.equal(due.length, workKinds.length, 'all of its work is due');
 
     assert.deepEqual(await listEvents(target, store.id), before);
     const after = before[1]?.id ?? 0;

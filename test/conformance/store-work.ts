@@ -195,7 +195,7 @@ async function change(
       await requestWriter({ ctx, storage }).write(new Map([[store.id, { requests: [], dropped: 1 }]]));
       return;
     case 5:
-      // What waited is delivered.
+      // All emails and deliveries that wait end.
       await storage.write(() =>
         execute(
           sql`

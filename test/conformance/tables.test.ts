@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
+import { workKinds } from '../../src/storage/stores/work.ts';
 import {
   addRows,
   assertSameTables,
@@ -16,7 +17,7 @@ import {
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { listKeyChecks } from '../../src/storage/proofs/key-check.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { all, execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   countRows,
@@ -70,6 +71,7 @@ test('every table of the migrations is copied, except those about the database i
     'log_backfills',
     'log_turn',
     'owner_notices',
+    'store_work',
     'verifications',
     'version_check',
   ]);
@@ -247,6 +249,8 @@ for (const [name, factory] of factories) {
       await assert.rejects(storage.write(() => concludeCopy(ctx, { run: 'one', state: 'complete' })), CopyError);
       assert.equal(await storage.read(() => countRows(tableOf('stores'))), 1);
       await storage.write(() => concludeCopy(ctx, { run: 'two', state: 'complete' }));
+      const due = await storage.read(() => all(sql`select kind from store_work where store_id = 7 and at = 0`));
+      assert.equal(due.length, workKinds.length, 'all work of a copied store is due');
       await storage.read(assertNotHalfCopied);
       await assert.rejects(storage.write(() => addRows('two', late)), /has taken over/);
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'three' })), /a complete copy/);

@@ -95,7 +95,7 @@ function* findDueMonths(ctx: Context, store: Store): Script<readonly DueMonth[]>
 }
 
 /** The work of a store on emails about months: those to enqueue now, and when there can be others. */
-export type MonthsWork = {
+type MonthsWork = {
   readonly hasDue: boolean;
   /** Ms; null: the store has no accountants; undefined: soon, because a day is not closed yet, or a restore not confirmed. */
   readonly next: number | null | undefined;

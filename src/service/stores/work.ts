@@ -10,7 +10,7 @@ import {
   firstWork,
   listWork,
   settleWork,
-  type DueWork,
+  type StoreWork,
   type SettledWork,
   type WorkKind,
   type WorkPlace,
@@ -19,8 +19,8 @@ import {
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * The longest time until work is looked at again. A time that is further ahead was set while the clock was wrong, so it is
- * due as well.
+ * The longest time until a store is read again for work. A time that is further ahead was set while the clock was wrong,
+ * so it is due as well.
  */
 const aheadMaxMs = 2 * dayMs;
 const wrongAheadMs = aheadMaxMs + dayMs;
@@ -29,12 +29,12 @@ const pageMax = 500;
 
 /**
  * When work of a store is due next (ms); for kinds that erase, the age of the oldest row. Null: something has to be added
- * first. Undefined: as before, so that the next run looks at the store again.
+ * first. Undefined: as before, so that the next run reads the store again.
  */
-export type NextWork = number | null | undefined;
+type NextWork = number | null | undefined;
 
 /** The instant up to which work of a kind is due, and the present. Both are read for each page. */
-export type WorkTime = { readonly dueAt: () => number; readonly now: () => number };
+type WorkTime = { readonly dueAt: () => number; readonly now: () => number };
 
 /** The time of work that is due at an instant. */
 export function presentOf({ clock }: Pick<Context, 'clock'>): WorkTime {
@@ -46,7 +46,7 @@ export function ageOf(clock: Pick<Context['clock'], 'now' | 'retainFrom'>, perio
   return { dueAt: () => clock.retainFrom(periodMs), now: () => clock.now() };
 }
 
-/** Stores whose oldest rows cannot be erased yet are looked at again after this time. */
+/** Stores whose oldest rows cannot be erased yet are read again after this time. */
 const stuckMs = 60 * 60 * 1_000;
 
 /** The next work of a kind that erases. @param oldest the age of the oldest row (ms); null: there is none. */
@@ -72,7 +72,7 @@ export async function forDueStores(
   for (const { after: from, upTo } of ranges) {
     for (let after: WorkPlace | undefined = from; after;) {
       const place: WorkPlace = after;
-      const page: readonly DueWork[] = await storage.read(() =>
+      const page: readonly StoreWork[] = await storage.read(() =>
         listWork(kind, { after: place, upTo, limit: pageMax }),
       );
       const settled: SettledWork[] = [];

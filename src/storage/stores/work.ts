@@ -1,7 +1,7 @@
 /**
- * What the background jobs do for each store, and when: a job reads only the stores that have something due. Whatever can
- * make work due earlier calls `makeWorkDue` in its transaction. The job reads the row first, then the store, and settles the
- * row only if it has not changed since.
+ * The work of background jobs for each store, with its due time: a job reads only the stores that have something due. Each
+ * change that makes work due earlier calls `makeWorkDue` in its transaction. The job reads the row first, then the store, and
+ * settles the row only if it has not changed since.
  */
 
 import type { Context } from '../context.ts';
@@ -25,10 +25,10 @@ export const workKinds = [
 export type WorkKind = (typeof workKinds)[number];
 
 /** Work of a store, and what its row has in `at`. */
-export type DueWork = { readonly storeId: number; readonly kind: WorkKind; readonly at: number };
+export type StoreWork = { readonly storeId: number; readonly kind: WorkKind; readonly at: number };
 
 /** A place in the order of work. */
-export type WorkPlace = Pick<DueWork, 'at' | 'storeId'>;
+export type WorkPlace = Pick<StoreWork, 'at' | 'storeId'>;
 
 /** Adds the rows of a store. All of its work is due. */
 export function* insertWork(storeId: number): Script<void> {
@@ -66,7 +66,7 @@ export function* listWork(
     readonly upTo: number;
     readonly limit: number;
   },
-): Script<readonly DueWork[]> {
+): Script<readonly StoreWork[]> {
   const rows = yield* all(sql<{ store_id: bigint; at: bigint }>`
     select store_id, at from store_work
     where kind = ${kind} and (at, store_id) > (${after.at}, ${after.storeId}) and at <= ${upTo} and ${ofOpenStore}
@@ -75,7 +75,7 @@ export function* listWork(
 }
 
 /** Work that was done, and when it is due again; null: nothing is expected. */
-export type SettledWork = DueWork & { readonly next: number | null };
+export type SettledWork = StoreWork & { readonly next: number | null };
 
 /** Records when work is due again, unless something has made it due since. */
 export function* settleWork(works: readonly SettledWork[]): Script<void> {
