@@ -759,6 +759,7 @@ export function testBooks(factory: StorageFactory): void {
     ctx.clock.advance(100 * dayMs);
     const closedDays = async (): Promise<readonly string[]> =>
       (await storage.read(() => listAllClosedDays(store.id))).map(({ day }) => day);
+    await appendEntries(opened);
     await closeDays(opened, 10, 0);
     assert.deepEqual(await closedDays(), []);
     await closeDays(opened, 10, trusted);
@@ -797,6 +798,7 @@ export function testBooks(factory: StorageFactory): void {
       ctx.clock.advance(2 * hourMs);
     }
     const other = database.open();
+    await appendEntries(opened);
     await Promise.all([closeDays(opened, 2), closeDays({ ...opened, storage: other }, 3)]);
     await closeAllDays(opened, 5);
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);

@@ -30,7 +30,7 @@ import { forDueStores, presentOf } from '../../src/service/stores/work.ts';
 import type { Context } from '../../src/storage/context.ts';
 import { all, execute, sql, toNumber } from '../../src/storage/sql/sql.ts';
 import { findStore, listOpenStores } from '../../src/storage/stores/store.ts';
-import { firstWork, listWork, workKinds, type WorkKind } from '../../src/storage/stores/work.ts';
+import { firstWork, listWork, makeWorkDue, workKinds, type WorkKind } from '../../src/storage/stores/work.ts';
 import { personOf } from '../support/acting.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { email, issueCommand, masterKey, newStore, testContext, updateCommand } from '../support/fixtures.ts';
@@ -342,6 +342,10 @@ export function testStoreWork(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { ctx, storage, store } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
+    await storage.write(() => makeWorkDue(ctx, store.id, ['closing']));
+    await storage.write(() =>
+      execute(sql`update store_work set at = 0 where store_id = ${other.id} and kind = 'closing'`),
+    );
     const seen: number[] = [];
     const run = forDueStores(storage, { kind: 'closing', time: presentOf(ctx) }, ({ id }) => {
       seen.push(id);

@@ -41,8 +41,8 @@ for (const domain of ['a-first.example', 'z-last.example']) {
   const store = await storage.write(() => createStore(ctx, newStore({ domain })));
   for (let card = 0; card < 3; card += 1) await storage.write(() => issue(ctx, issueCommand(store)));
 }
-await closeDays(database, 10_000);
 await appendEntries(database);
+await closeDays(database, 10_000);
 await storage.backup?.(join(folder, 'wrong.db'));
 writeFileSync(join(folder, 'unreadable.db'), 'not a database'.repeat(1_000));
 

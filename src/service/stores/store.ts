@@ -21,7 +21,7 @@ import {
   type StoreRecord,
 } from '../../storage/stores/store.ts';
 import { recordStoreChange } from '../../storage/stores/change.ts';
-import { insertWork, makeWorkDue } from '../../storage/stores/work.ts';
+import { insertFirstWork, makeWorkDue } from '../../storage/stores/work.ts';
 
 export { hasRealStores } from '../../storage/stores/store.ts';
 
@@ -56,7 +56,7 @@ export function* createStore(ctx: Context, settings: NewStore): Script<Store> {
   if (!(yield* insertStore(ctx, record))) {
     throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
   }
-  yield* insertWork(record.store.id);
+  yield* insertFirstWork(ctx, record.store.id);
   return record.store;
 }
 
@@ -165,5 +165,5 @@ export function* ensureDemonstrationStore(ctx: Context): Script<void> {
   // If the domain is taken, another process that starts at the same time has created the store.
   if (hasOthers || present) return;
   const record = recordOf(ctx, demonstration, { demonstration: true });
-  if (yield* insertStore(ctx, record)) yield* insertWork(record.store.id);
+  if (yield* insertStore(ctx, record)) yield* insertFirstWork(ctx, record.store.id);
 }

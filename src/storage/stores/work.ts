@@ -30,9 +30,22 @@ export type StoreWork = { readonly storeId: number; readonly kind: WorkKind; rea
 /** A place in the order of work. */
 export type WorkPlace = Pick<StoreWork, 'at' | 'storeId'>;
 
-/** Adds the rows of a store. All of its work is due. */
+/** The kinds whose rows have the age of the oldest row. */
+const erasingKinds: ReadonlySet<WorkKind> = new Set(['access', 'events', 'emails', 'deliveries', 'requests']);
+
+/** Adds the rows of a store that was copied from another database: all of its work is due. */
 export function* insertWork(storeId: number): Script<void> {
-  const rows = workKinds.map((kind) => part`(${storeId}, ${kind}, 0)`);
+  yield* insertRows(storeId, () => 0);
+}
+
+/** Adds the rows of a new store, which has nothing to do yet. */
+export function* insertFirstWork(ctx: Context, storeId: number): Script<void> {
+  const now = ctx.wallClock.now();
+  yield* insertRows(storeId, (kind) => (erasingKinds.has(kind) ? now : null));
+}
+
+function* insertRows(storeId: number, atOf: (kind: WorkKind) => number | null): Script<void> {
+  const rows = workKinds.map((kind) => part`(${storeId}, ${kind}, ${atOf(kind)})`);
   yield* execute(sql`
     insert into store_work (store_id, kind, at) values ${joined(rows, ', ')} on conflict do nothing`);
 }
