@@ -250,7 +250,7 @@ export function testStoreWork(factory: StorageFactory): void {
     const random = seeded(seed);
     const { database, storage } = await openMigrated(factory);
     await using _database = database;
-    let masters = [masterKey('a', 1)];
+    const masters = [masterKey('a', 1)];
     const first = testContext({ masters });
     // All processes have one clock.
     const contextOf = (): Context => ({ ...first, keys: keysOf(masters) });
@@ -262,7 +262,7 @@ export function testStoreWork(factory: StorageFactory): void {
       for (let made = random.between(0, 4); made > 0; made -= 1) await change(random, one, domains);
       first.clock.advance(random() < 0.6 ? random.between(0, 5 * hourMs) : random.between(0, random() < 0.2 ? 40 * dayMs : 2 * dayMs)); // prettier-ignore
       if (random() < 0.1) {
-        if (random() < 0.5) masters = [masterKey(`k${step}`, (step % 250) + 2), ...masters];
+        if (random() < 0.5) masters.unshift(masterKey(`k${step}`, (step % 250) + 2));
         processes = processes.map(() => processOf({ ctx: contextOf(), storage }));
       }
       await appendEntries({ ctx: one.ctx, storage });
