@@ -58,9 +58,7 @@ function networkOf(address: string): string {
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
   const [start = '', end = ''] = (address.split('%', 1)[0] ?? '').split('::');
   const [first, last] = [start, end].map((text) => text.split(':').filter((group) => group !== ''));
-  const zeros = address.includes('::')
-    ? Math.max(0, 8 - (first?.length ?? 0) - (last?.length ?? 0))
-    : 0;
+  const zeros = address.includes('::') ? Math.max(0, 8 - (first?.length ?? 0) - (last?.length ?? 0)) : 0;
   const groups = [...(first ?? []), ...Array.from({ length: zeros }, () => '0'), ...(last ?? [])];
   return groups
     .slice(0, 4)
