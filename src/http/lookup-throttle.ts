@@ -17,7 +17,7 @@ import { LookupBudgets, type NamedBudget, type OpenBudget, type Reservation } fr
 import { problems } from './problem.ts';
 
 /** A budget of the caller is exhausted. Only ids, paths and generated codes that exist are served. */
-export type Exhausted = {
+type Exhausted = {
   readonly fault: Fault;
   /**
    * Whether a chosen code is served with an address of its card: only the budget of all visitors of the token is exhausted.
@@ -51,7 +51,7 @@ export type LookupAttempt = {
 };
 
 /** The caller of a request, and the person who typed what it looks for. */
-export type LookedFor = {
+type LookedFor = {
   readonly caller: Caller;
   /** Null: the caller names none. */
   readonly visitor: string | null;
@@ -65,7 +65,7 @@ export type LookupThrottle = {
   ): Promise<T>;
 };
 
-export type LookupLimits = {
+type LookupLimits = {
   /** The default of failed lookups per hour for a token or development mode. */
   readonly perHour: number;
   /** The maximum for a signed-in storefront customer. */

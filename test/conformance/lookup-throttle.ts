@@ -4,10 +4,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
+import { isCodeServed } from '../../src/api/movement.ts';
+import type { EmailAddress } from '../../src/domain/email-address.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Caller } from '../../src/http/auth.ts';
-import { lookupThrottle, type LookupThrottle } from '../../src/http/lookup-throttle.ts';
+import { lookupThrottle, type LookupAttempt, type LookupThrottle } from '../../src/http/lookup-throttle.ts';
+import type { RequestContext } from '../../src/http/request-context.ts';
+import type { Secret } from '../../src/platform/secret.ts';
 import type { StorageFactory } from '../support/database.ts';
+import { code, email } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
 const notFound = (status: number): number => (status === 404 ? 1 : 0);
@@ -184,5 +189,47 @@ export function testLookupThrottle(factory: StorageFactory): void {
     });
     assert.equal(await look(throttle, caller, { isHit: false, counts: noLookups() }), 404);
     assert.equal(await look(throttle, caller, { isHit: false, counts: noLookups() }), 429);
+  });
+
+  test('whether a code is served while a budget is exhausted takes the same statements for all codes', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    const ann = email('ann@example.com');
+    await opened.issue({ customer: ann, code: code('plastic0000001') });
+    const expired = { customer: ann, code: code('plastic0000002'), expiresOn: '2020-01-01' };
+    await opened.issue(expired);
+    const steps = async (sent: Secret, address: EmailAddress | null): Promise<readonly string[]> => {
+      const texts: string[] = [];
+      const exhausted = { fault: new Fault('too-many-misses'), acceptsAddress: true };
+      const lookup = { exhausted, countAddress: () => undefined } as unknown as LookupAttempt;
+      const request = {
+        ctx,
+        store,
+        caller: { ...callerOf(opened, 1), scopes: ['redeem_gift_cards'] as const },
+        body: { code: sent, email: address },
+        requestContext: { lookup } as RequestContext,
+      };
+      const isServed = await storage.read(function* () {
+        const script = isCodeServed(request);
+        let step = script.next([]);
+        while (step.done !== true) {
+          texts.push(step.value.statements.map(({ text }) => text).join(';'));
+          step = script.next(yield step.value);
+        }
+        return step.value;
+      });
+      assert.equal(isServed, sent.reveal() === 'plastic0000001' && address === ann);
+      return texts;
+    };
+    const unknown = await steps(code('plastic0000009'), null);
+    assert.ok(unknown.length > 0);
+    for (const [sent, address] of [
+      ['plastic0000001', null],
+      ['plastic0000001', ann],
+      ['plastic0000001', email('eve@example.com')],
+      ['plastic0000002', ann],
+      ['plastic0000009', ann],
+    ] as const)
+      assert.deepEqual(await steps(code(sent), address), unknown, sent);
   });
 }

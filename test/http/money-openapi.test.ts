@@ -117,8 +117,8 @@ test('body schemas list the parameters and the required ones', () => {
   const own = ['reference', 'note', 'order_id', 'order_reference', 'external_id', 'location_id'];
   const moves = ['amount', 'currency', ...own];
   for (const [name, properties, required] of [
-    ['LookUp', ['code'], ['code']],
-    ['Redeem', ['code', ...moves, 'partial'], ['amount', 'code']],
+    ['LookUp', ['code', 'email'], ['code']],
+    ['Redeem', ['code', 'email', ...moves, 'partial'], ['amount', 'code']],
     ['Debit', [...moves, 'partial'], ['amount']],
     ['Credit', [...moves, 'kind', 'expires_on', 'notify'], ['amount']],
     ['CreateHold', [...moves, 'expires_in'], ['amount']],
