@@ -123,11 +123,19 @@ final class CartGift
         $message = str_replace("\r\n", "\n", self::sentText('largesse_message', self::SENT_MAX));
         $message = mb_substr(trim((string) preg_replace('/[^\P{C}\n\t]/u', '', $message)), 0, 1000);
         $design = $line('largesse_design', 20);
+        $names = ['recipient_name' => $line('largesse_recipient_name', 100), 'sender_name' => $line('largesse_sender_name', 100)];
+        if (array_filter([$message, ...array_values($names)], BuyerText::hasLink(...)) !== []) {
+            throw new Rejected(__('Links, web addresses and @ are not possible. Put a space after each full stop.', 'largesse-gift-cards'));
+        }
+        $currencies = array_keys(get_woocommerce_currencies());
+        if (array_filter($names, static fn(string $name): bool => BuyerText::hasNumber($name, $currencies)) !== []) {
+            throw new Rejected(__('A name cannot contain a phone number or an amount.', 'largesse-gift-cards'));
+        }
         return [
             'amount' => Money::decimalOf($units, $decimals),
-            'recipient_name' => $line('largesse_recipient_name', 100),
+            'recipient_name' => $names['recipient_name'],
             'recipient_email' => $email,
-            'sender_name' => $line('largesse_sender_name', 100),
+            'sender_name' => $names['sender_name'],
             'message' => $message,
             'send_on' => $day,
             'design' => in_array($design, GiftCardProduct::DESIGNS, true) ? $design : '',
