@@ -253,7 +253,9 @@ export function testOnlineSales(factory: StorageFactory): void {
     }
     const paid = await Promise.all(orders.map(read));
     const texts = paid.map(({ state, reviewReasons }) => [state, ...reviewReasons].join(' '));
-    assert.deepEqual(texts, [...Array(5).fill('issued'), ...Array(5).fill('review address_limit'), ...Array(2).fill('review address_limit network_limit')]);
+    assert.deepEqual(texts.slice(0, 5), Array(5).fill('issued'));
+    assert.deepEqual(texts.slice(5, 10), Array(5).fill('review address_limit'));
+    assert.deepEqual(texts.slice(10), Array(2).fill('review address_limit network_limit'));
   });
 
   test('a payment counts on its own day, so orders before midnight pass no limit after it', async () => {

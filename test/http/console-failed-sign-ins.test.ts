@@ -46,7 +46,7 @@ test('an address without an account is nowhere in the database, and the audit lo
   assert.equal((await owner.post('/sign-in', own)).status, 303);
   const later = (await owner.get('/audit?kind=failures')).text;
   const names = Array.from(later.matchAll(/for an unknown address \(([\da-f]{6})\)/g), ([, name]) => name);
-  assert.deepEqual(names.toSorted(), [...shown, names[0]].toSorted(), 'equal addresses are named equally');
+  assert.deepEqual([names.length, new Set(names)], [3, new Set(shown)], 'equal addresses are named equally');
   assert.match(text, />owner<\/a>/, 'an address of an account is shown as the person');
   assert.equal(await digestsOf(service), 4);
   const stored = (await service.database.bytes()).toString('latin1').toLowerCase();

@@ -1,4 +1,4 @@
-/** What the limits of a day count: sales of one mailbox, one payment card, one network, and the store. */
+/** Counts for the limits of a day: sales of one mailbox, one payment card, one network, and the store. */
 
 import { dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';

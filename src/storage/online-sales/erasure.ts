@@ -14,7 +14,7 @@ function keysOf(rows: readonly { store_id: bigint; id: bigint }[]): readonly Sal
 }
 
 /**
- * A condition on sales that were not paid: nothing happens to them any more. A payment that is on its way can arrive after
+ * A condition on sales that were not paid: nothing is expected for them. A payment that is on its way can arrive after
  * weeks, an email can be due, a process can be reading the payment, and a movement without a paid sale is a difference.
  */
 const isOver = fragment`paid_at is null and state <> 'waiting' and dispute is null and notice_at is null and lease is null

@@ -221,7 +221,7 @@ export function* listSalesOf(
   return rows.map(toSale);
 }
 
-/** What the limits of a day recognize a sale by: digests, null if unknown. */
+/** The digests by which the limits of a day recognize a sale; null: unknown. */
 export type SaleTraces = Pick<StoredSale, 'mailbox' | 'network' | 'fingerprint'>;
 
 /** Counts the forms of a network since an instant, and those of a mailbox in it, that are not paid: up to `limit`. */

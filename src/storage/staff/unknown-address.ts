@@ -38,7 +38,7 @@ export function* insertUnknownAddress(
   return row !== undefined;
 }
 
-/** How often an address was used. */
+/** The uses of an address. */
 export type UnknownAddress = {
   readonly digest: Uint8Array;
   readonly attempts: number;
