@@ -3,6 +3,7 @@
  * receive a 404.
  */
 
+import { unreadinessTexts, type Unreadiness } from './readiness.ts';
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
@@ -33,9 +34,9 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
       reply.header('vary', 'accept');
       if (!prefersHtml(request.headers.accept)) throw new Fault('not-found');
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-      const { isReady, first } = await stateOf(services, request);
+      const { unreadiness, first } = await stateOf(services, request);
       if (first !== undefined) return reply.code(303).header('location', first).send();
-      const shown = { isReady, prefix, isLocal: isLocalRequest(request) };
+      const shown = { unreadiness, prefix, isLocal: isLocalRequest(request) };
       return reply
         .header('content-security-policy', policy)
         .type('text/html; charset=utf-8')
@@ -45,26 +46,27 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
 }
 
 type State = {
-  readonly isReady: boolean;
+  readonly unreadiness: Unreadiness | null;
   /** The path at which the pages for staff begin for this request; undefined: it has no such pages. */
   readonly first?: string;
 };
 
 /** If the database cannot be read, the page of the root shows that the service is not ready. */
-async function stateOf({ homePath, isReady }: Services, request: FastifyRequest): Promise<State> {
+async function stateOf({ homePath, unreadiness }: Services, request: FastifyRequest): Promise<State> {
   try {
     const first = await homePath?.(request);
-    return first === undefined ? { isReady: await isReady() } : { isReady: true, first };
+    return first === undefined ? { unreadiness: await unreadiness() } : { unreadiness: null, first };
   } catch (error) {
-    if (await isReady()) throw error;
-    return { isReady: false };
+    const found = await unreadiness();
+    if (found === null) throw error;
+    return { unreadiness: found };
   }
 }
 
-type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLocal: boolean };
+type Shown = { readonly unreadiness: Unreadiness | null; readonly prefix: string; readonly isLocal: boolean };
 
 function page(
-  { isReady, prefix, isLocal: mayRead }: Shown,
+  { unreadiness, prefix, isLocal: mayRead }: Shown,
   { config, ctx, email, developmentMode }: Services,
 ): Markup {
   const { hasConsole, publicUrl, basePath } = config;
@@ -99,7 +101,7 @@ ${sandbox}<h1>Largesse</h1>
 <p>A gift card service.</p>
 <dl>
 <dt>State</dt>
-<dd>${isReady ? 'Ready' : 'Not ready: the database does not accept writes, or more than one server does.'}</dd>
+<dd>${unreadiness === null ? 'Ready' : `Not ready. ${unreadinessTexts[unreadiness]}`}</dd>
 <dt>Version</dt>
 <dd>${version}</dd>
 <dt>API</dt>

@@ -1,5 +1,6 @@
 /** The parts of the service that the server uses. */
 
+import type { Unreadiness } from './readiness.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Limits, RateLimit } from '../platform/limits.ts';
 import type { Retention } from '../storage/retention.ts';
@@ -75,7 +76,7 @@ export type Services = {
   readonly onCommit: (listener: () => void) => () => void;
   /** Whether the service is stopping. */
   readonly isClosing: () => boolean;
-  readonly isReady: () => Promise<boolean>;
+  readonly unreadiness: () => Promise<Unreadiness | null>;
   /** The header Strict-Transport-Security of responses over HTTPS; null: the service itself does not serve HTTPS. */
   readonly transportSecurity: (() => string) | null;
   readonly email: EmailServices;

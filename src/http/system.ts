@@ -12,6 +12,7 @@ import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
 import { pagePaths } from './page-paths.ts';
 import { problems } from './problem.ts';
+import { unreadinessTexts } from './readiness.ts';
 import type { Services } from './services.ts';
 
 const contentSecurityPolicy =
@@ -38,11 +39,9 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
 
   app.get(at('readiness'), async (_request, reply) => {
     reply.header('cache-control', 'no-store');
-    if (!(await services.isReady()))
-      throw new Fault('unavailable', {
-        detail: 'The database does not accept writes, or more than one server does.',
-        retryAfterSeconds: 1,
-      });
+    const unreadiness = await services.unreadiness();
+    if (unreadiness !== null)
+      throw new Fault('unavailable', { detail: unreadinessTexts[unreadiness], retryAfterSeconds: 1 });
     return {
       status: 'ready',
       details: { mail: await emailPartsOf(email) },

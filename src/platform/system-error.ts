@@ -165,6 +165,14 @@ export function systemErrorText(error: unknown, depth = 0): string | undefined {
   return systemErrorText(one, depth + 1);
 }
 
+const fullNames: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL', '53100']);
+
+/** Whether an error, or a cause of it, is a full disk; 53100 is `disk_full` of PostgreSQL. */
+export function isOfFullDisk(error: unknown, depth = 0): boolean {
+  if (!(error instanceof Error) || depth > causesMax) return false;
+  return fullNames.has(nameOf(error)) || isOfFullDisk(error.cause, depth + 1);
+}
+
 /** The sentence about an error, or its message if it is not one of the system. */
 export function errorText(error: unknown): string {
   return systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));

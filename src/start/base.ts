@@ -8,6 +8,7 @@ import { openDatabase, type Database } from './database.ts';
 import { freeSpaceOf, type FreeSpace } from '../platform/disk.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { Log } from '../platform/log.ts';
+import type { Unreadiness } from '../http/readiness.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
 import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
 import { assertDurable, checkClock, clockLog } from './checks.ts';
@@ -70,7 +71,7 @@ type State = {
   isClosing: boolean;
   hasFailed: boolean;
   /** Whether the service can serve. */
-  isReady: () => Promise<boolean>;
+  unreadiness: () => Promise<Unreadiness | null>;
   /** The last findings of the jobs in the database; null: there are none yet. */
   upkeep: Upkeep | null;
   /** Advances the clock of a sandbox; null: it is live, or not started. */
@@ -83,7 +84,7 @@ function initialState(): State {
   return {
     isClosing: false,
     hasFailed: false,
-    isReady: () => Promise.resolve(false),
+    unreadiness: () => Promise.resolve('unavailable'),
     upkeep: null,
     testClock: null,
     startBatches() {},
@@ -110,7 +111,7 @@ export async function openBase(
     clockJumpMs: () => guard.jumpMs(),
     freeSpace,
     certificate,
-    isReady: () => state.isReady(),
+    isReady: async () => (await state.unreadiness()) === null,
     processes: channel && {
       number: channel.number,
       count: () => (channel.isAlone() ? 1 : given.processes),
@@ -180,7 +181,7 @@ export async function prepare({ config, log: { logger }, ...base }: Base): Promi
   if (config.database.kind === 'file') removeCopies(config.database.file, logger);
   const developmentMode = await chooseMode(config, database);
   if (config.database.kind === 'file') await followRestoredCopies(base);
-  state.isReady = readiness(
+  state.unreadiness = readiness(
     config,
     { ...database, guard, freeSpace },
     () => !state.isClosing && !state.hasFailed && primaries.hasAtMostOne(),

@@ -176,7 +176,7 @@ function serverOf(base: Base, developmentMode: boolean) {
     developmentMode,
     onCommit: onAnyCommit,
     isClosing: () => state.isClosing,
-    isReady: () => state.isReady(),
+    unreadiness: () => state.unreadiness(),
     transportSecurity: certificate && (() => transportSecurityOf(certificate)),
     startBatches: () => state.startBatches(),
     testClock: () => state.testClock,

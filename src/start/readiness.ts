@@ -4,6 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Config } from './config.ts';
 import { migrationsOf, type Database } from './database.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Unreadiness } from '../http/readiness.ts';
+import { isOfFullDisk } from '../platform/system-error.ts';
 import type { FreeSpace } from '../platform/disk.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Log } from '../platform/log.ts';
@@ -46,7 +49,7 @@ export function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primari
 }
 
 /**
- * Whether the database accepts writes, its schema is current, and its disk has space. Polled often, it checks once a
+ * Returns why the service cannot serve, null if it can: whether the database accepts writes, its schema is current, and its disk has space. Polled often, it checks once a
  * second.
  */
 export function readiness(
@@ -58,23 +61,24 @@ export function readiness(
     freeSpace,
   }: Database & { readonly guard: ClockGuard; readonly freeSpace: FreeSpace | null },
   mayServe: () => boolean,
-): () => Promise<boolean> {
+): () => Promise<Unreadiness | null> {
   const migrations = migrationsOf(config);
-  const check = async (): Promise<boolean> => {
+  const check = async (): Promise<Unreadiness | null> => {
     try {
       await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
       const free = await freeSpace?.();
-      if (free !== undefined && free < config.limits.diskFreeBytesMin) return false;
-      return pending(migrations, await storage.applied()).length === 0;
-    } catch {
-      return false;
+      if (free !== undefined && free < config.limits.diskFreeBytesMin) return 'full';
+      return pending(migrations, await storage.applied()).length === 0 ? null : 'outdated';
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === 'not-writable')) return 'unavailable';
+      return isOfFullDisk(error.cause) ? 'full' : 'read-only';
     }
   };
   let checkedAt = Number.NEGATIVE_INFINITY;
   let isChecking = false;
-  let last = Promise.resolve(false);
+  let last: Promise<Unreadiness | null> = Promise.resolve('unavailable');
   return async () => {
-    if (!mayServe()) return false;
+    if (!mayServe()) return 'unavailable';
     const now = performance.now();
     if (!isChecking && now - checkedAt >= config.limits.readinessPeriodMs) {
       checkedAt = now;
@@ -84,7 +88,13 @@ export function readiness(
       });
     }
     // The response does not wait for a database that hangs.
-    const late = wait(Math.max(1, checkedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
+    const late = wait(
+      Math.max(1, checkedAt + config.limits.readinessWaitMaxMs - now),
+      'unavailable' as const,
+      {
+        ref: false,
+      },
+    );
     return Promise.race([last, late]);
   };
 }

@@ -148,7 +148,9 @@ async function assertReadsOnly(made: Made): Promise<void> {
 async function assertServes({ environment }: Made): Promise<void> {
   await using service = await serve(environment, undefined, account);
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
-  assert.equal((await fetch(`${service.url}/readyz`)).status, 503);
+  const ready = await fetch(`${service.url}/readyz`);
+  assert.equal(ready.status, 503);
+  assert.match(await ready.text(), /The database can only be read: mount its disk for writing/);
   assert.match(service.output() + service.errors(), /largesse\.db cannot be written, because/);
   service.kill('SIGTERM');
   assert.equal((await service.ended()).code, 0);

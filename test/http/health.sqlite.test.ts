@@ -42,7 +42,7 @@ test('health exits with 1 and says why if the service is not ready', async () =>
   assert.deepEqual({ code, output }, { code: 1, output: '' });
   assert.match(
     errors,
-    /^largesse: http:\/\/127\.0\.0\.1:\d+\/readyz: not ready, status 503: The database [^\n]+\n$/,
+    /^largesse: http:\/\/127\.0\.0\.1:\d+\/readyz: not ready, status 503: The disk of the database is full or has less free space than the service needs: free space on it\.\n$/,
   );
 });
 

@@ -101,6 +101,7 @@ suite('a disk that becomes full', () => {
     await assertRejects(shop);
     assert.equal((await shop.read(id)).status, 200);
     await becomes(503, shop);
+    assert.match(await shop.text('/readyz'), /The disk of the database is full/);
     assert.match(await shop.text('/metrics'), /^largesse_database_free_bytes 0$/m);
     await assertRejects(shop);
     await service.written(
