@@ -3,7 +3,7 @@
 /** `null`: it is ready. `full`: the disk of the database has too little space. */
 export type Unreadiness = 'full' | 'read-only' | 'outdated' | 'unavailable';
 
-/** Sentences for `/readyz` and the home page, which everybody can read: they contain no paths. */
+/** Sentences for `/readyz` and the home page, which anyone can read: they contain no paths. */
 export const unreadinessTexts: Readonly<Record<Unreadiness, string>> = {
   full: 'The disk of the database is full or has less free space than the service needs: free space on it.',
   'read-only':

@@ -12,7 +12,7 @@ export type SettingSource = {
   readonly text: string | null;
 };
 
-export type UnknownVariable = {
+type UnknownVariable = {
   readonly variable: string;
   /** The setting that may be meant; null: only the form is that of a setting. */
   readonly meant: string | null;
@@ -73,7 +73,7 @@ const namesMax = 10_000;
 const nameLengthMax = 64;
 
 /** Returns the variables that look like a setting, such as `DATABSE_URL`, and are not one. */
-export function unknownVariables(environment: Environment): readonly UnknownVariable[] {
+function unknownVariables(environment: Environment): readonly UnknownVariable[] {
   const known = new Set(
     rows.flatMap(({ variable, contains }) => (contains ? [variable, `${variable}_FILE`] : [variable])),
   );
