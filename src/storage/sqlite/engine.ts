@@ -28,7 +28,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   const { file } = options;
   requireSoundSqlite(process.versions['sqlite']);
   if (options.create) makeFolder(dirname(file));
-  else if (!statSync(file, { throwIfNoEntry: false })) throw new Error(
+  else if (!statSync(file, { throwIfNoEntry: false }))
+    throw new Error(
       `there is no database at ${file}: correct the path, or create the database with "largesse migrate"`,
     );
   const caches = openCaches();
