@@ -13,4 +13,4 @@ const environment = Object.fromEntries(
 );
 const results: Result[] = [];
 for (const args of commands) results.push(await runCommand(args, { environment }));
-console.log(JSON.stringify(results));
+process.stdout.write(JSON.stringify(results));
