@@ -247,15 +247,15 @@ test('wrong codes of one visitor stop this visitor, and not codes that Largesse 
   const card = await sell('50.00');
   const chosen = await sell('50.00', { code: 'plastic-0001' });
   // An order accepts ten unknown codes, and a visitor has 20 an hour: some were entered in other tests.
-  let answers: unknown[] = [];
+  let outcomes: unknown[] = [];
   for (let order = 0; order < 3; order += 1) {
     const stranger = await customerOf();
     for (let number = 0; number < 10; number += 1)
-      answers.push(await stranger.paysWithGiftCard(`wrong${order}${String(number).padStart(9, '0')}`));
+      outcomes.push(await stranger.paysWithGiftCard(`wrong${order}${String(number).padStart(9, '0')}`));
   }
-  answers = answers.map((answer) => JSON.stringify(answer));
-  assert.match(String(answers[0]), /no gift card with this code/);
-  assert.match(String(answers.at(-1)), /cannot be checked at the moment/);
+  outcomes = outcomes.map((outcome) => JSON.stringify(outcome));
+  assert.match(String(outcomes[0]), /no gift card with this code/);
+  assert.match(String(outcomes.at(-1)), /cannot be checked at the moment/);
   const customer = await customerOf();
   assert.match(
     JSON.stringify(await customer.paysWithGiftCard(chosen.code)),

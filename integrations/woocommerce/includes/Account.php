@@ -114,7 +114,7 @@ final class Account
         echo '<button class="', esc_attr(Plugin::buttonClass()), '" name="largesse_account" value="add">', esc_html__('Add', 'largesse-gift-cards'), '</button></form>';
     }
 
-    /** Shows a card, and forgets it if its code was replaced: whoever has the new code can add it again. */
+    /** Shows a card, and forgets it if its code was replaced: a customer who has the new code can add it again. */
     private static function showCard(int $id, string $last, Client $client): void
     {
         try {

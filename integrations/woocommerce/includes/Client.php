@@ -30,9 +30,7 @@ final class Client
         return new self(5.0, true);
     }
 
-    /**
-     * As for a customer: unknown codes and ids count for the visitor, and not for the shop.
-     */
+    /** For a page that a customer waits for. Unknown codes and ids count for the visitor, and not for the shop. */
     public static function forVisitor(Visitor $visitor): self
     {
         return new self(5.0, true, $visitor->name());
