@@ -133,7 +133,10 @@ export function testStaff(factory: StorageFactory): void {
       await storage.write(() =>
         recordFailedSignIn(ctx, { store, address: email('ada@example.com'), staffId: member.id }),
       );
-    assert.deepEqual((await entries()).slice(0, 3), Array.from({ length: 3 }, () => [0, 0]));
+    assert.deepEqual(
+      (await entries()).slice(0, 3),
+      Array.from({ length: 3 }, () => [0, 0]),
+    );
   });
 
   test('a person joins with a link, which works once', async () => {
