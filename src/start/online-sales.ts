@@ -146,8 +146,8 @@ class SaleRuns implements OnlineSales {
     return advance;
   }
 
-  /** Sends emails beside the readings, which do not wait for mail servers. */
-  async #notifyBeside(): Promise<void> {
+  /** Sends the emails that readings have made due. Readings do not wait for mail servers. */
+  async #sendNotices(): Promise<void> {
     this.#hasNews = true;
     this.#notifying ??= (async () => {
       while (this.#hasNews) {
@@ -177,7 +177,7 @@ class SaleRuns implements OnlineSales {
       if (!isStoreClosed(error)) throw error;
     }
     // An error appears at the end of the run, which repeats it.
-    if (turn.count > 0) void this.#notifyBeside().catch(() => undefined);
+    if (turn.count > 0) void this.#sendNotices().catch(() => undefined);
     return turn.count;
   }
 
@@ -233,7 +233,7 @@ class SaleRuns implements OnlineSales {
       restMs: searchMs,
       isStopping: this.#isStopping,
     });
-    await this.#notifyBeside();
+    await this.#sendNotices();
     return count;
   }
 

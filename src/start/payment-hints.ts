@@ -1,5 +1,5 @@
 /**
- * Notifications of payment providers. Everybody can send some, so each costs little: it makes sales due, and wrong signatures
+ * Notifications of payment providers. Strangers can send some, so each costs little: it makes sales due, and wrong signatures
  * are counted in memory.
  */
 

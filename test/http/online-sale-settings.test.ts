@@ -7,7 +7,7 @@ import { consoleDomain, join } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import type { TestResponse } from '../support/service.ts';
-import { stripeHint, stripeService } from '../support/stripe.ts';
+import { stripeHint, stripeService, stripeThinHint } from '../support/stripe.ts';
 
 const path = '/settings/online-sales';
 const origin = 'https://cards.flowers.example';
@@ -215,6 +215,30 @@ test('a notification has the payment read, and a forged one does nothing', async
   assert.equal(cards.length, 1);
 });
 
+test('a thin event has the payment of its object read, and is sent again if the provider does not respond', async () => {
+  const thin = async (id: string, type: string): Promise<number> => {
+    const options = { secrets: [secret], at: service.clock.now(), isLive: true };
+    const { body, headers } = stripeThinHint({ type: `v1.${type}`, related: { id, type } }, options);
+    const to = await hintPath();
+    const sent = { ...headers, 'content-type': 'application/json' };
+    return (await visitor().request(to, { method: 'POST', headers: sent, body })).status;
+  };
+  const id = await order();
+  stripe.pay(id);
+  assert.equal(await thin(id, 'checkout.session'), 200);
+  await until(async () => (await states()).at(-1) === 'issued');
+  const refund = stripe.refund(id, 3_000);
+  stripe.fault = () => 'lost-before';
+  assert.equal(await thin(refund, 'refund'), 503);
+  stripe.fault = () => undefined;
+  assert.equal(await thin(refund, 'refund'), 200);
+  // A finished sale is read later.
+  service.clock.advance(30_000);
+  const refunded = async () =>
+    Number((await service.query('select refunded from online_sales order by id')).at(-1)?.['refunded']);
+  await until(async () => (await refunded()) === 3_000);
+});
+
 test('a notification about another store, provider or payment gets the same response', async () => {
   const to = await hintPath();
   const event = { type: 'charge.refunded', object: { id: 'ch_1', payment_intent: 'pi_unknown' } };
@@ -227,7 +251,7 @@ test('a notification about another store, provider or payment gets the same resp
   const long = await visitor().request(to, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: 'x'.repeat(70_000),
+    body: 'x'.repeat(300_000),
   });
   assert.equal(long.status, 413);
 });

@@ -18,6 +18,8 @@ export const ofAllStores: readonly { readonly text: string; readonly why: string
   { text: 'select store_id, id from online_sales where paid_at is null', why: 'finds unpaid sales whose addresses are erased' },
   { text: 'select store_id, id from online_sales where decided_at is not null', why: 'finds sales whose codes are erased' },
   { text: 'select store_id, kind, is_test from payment_providers p', why: 'finds providers that were not compared' },
+  { text: 'select count(*) as rejected from payment_providers where hints_rejected_since is not null', why: 'for the metrics, once a minute' },
+  { text: 'select s.domain, p.kind, p.hints_rejected_since as since from payment_providers p', why: 'only for the command doctor' },
   { text: 'select webhooks.store_id, webhooks.id,', why: 'finds webhooks with due deliveries' },
   { text: 'select store_id, card_id, id from email_deliveries where next_at <=', why: 'finds due emails' },
   { text: 'select next_at from email_deliveries where next_at is not null order by next_at', why: 'finds the time of the next email' },

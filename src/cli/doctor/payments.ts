@@ -16,7 +16,7 @@ export async function checkPayments(storage: Storage): Promise<readonly DoctorFi
     warning(
       'payments',
       `notifications of ${providerName(kind)} for ${domain} have had wrong signatures since ${new Date(since).toISOString()}`,
-      `compare the signing secret under Settings, Online sales with that of the webhook at ${providerName(kind)}; if it is the same, somebody else sends requests to its address, which do nothing`,
+      `compare the signing secret under Settings, Online sales with that of the webhook at ${providerName(kind)}; if it is the same, others send requests to its address, which do nothing`,
     ),
   );
 }

@@ -101,7 +101,7 @@ function orderRows(place: BuyPlace, order: ShownOrder): Markup {
   return markup`<dl class="facts">${rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`]))}</dl>`;
 }
 
-/** Enough for the buyer to notice a typing error. Whoever has the link withdraws only with the whole address. */
+/** Enough for the buyer to notice a typing error. A withdrawal needs the whole address. */
 function veiledAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const [first = ''] = address;

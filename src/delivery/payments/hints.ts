@@ -73,7 +73,7 @@ export function stripeSubjectOf(body: Uint8Array): Pick<HintReading, 'ids' | 're
 
 const nothing = { ids: [], related: null } as const;
 
-/** Whether an event says that it is one of the test mode. It is read without parsing, because everybody can send one. */
+/** Whether an event says that it is one of the test mode. It is read without parsing, because strangers can send one. */
 export function isOfStripeTestMode(body: Uint8Array): boolean {
   const [, mode] = /"livemode"\s{0,9}:\s{0,9}(true|false)/.exec(Buffer.from(body).toString('latin1')) ?? [];
   return mode === 'false';

@@ -139,7 +139,7 @@ export type ProviderHint = {
   readonly now: number;
 };
 
-/** What a notification says. */
+/** The content of a notification. */
 export type HintReading = {
   /**
    * Whether the provider has signed it. `none`: it has no signature, or one that nothing can be compared with, because the
