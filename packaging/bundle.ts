@@ -21,6 +21,7 @@ export const threads = [
   'storage/sqlite/checkpoint-worker',
   'delivery/webhooks/thread-main',
   'cli/verify-worker',
+  'service/batches/table-thread-main',
   'start/backups/thread-main',
 ] as const;
 

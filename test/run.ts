@@ -52,7 +52,7 @@ const heavyAtOnce = 2;
  * takes long, and other tests use most of the same code.
  */
 const onlySoak =
-  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|import|pages|pdf|print|receipts|reference|settings|shop-day|till-app|till-kills)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|damage|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|processes|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|money\/crash\.|race\/migration\.|unit\/(?:removed-entries|worst-strings)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|import|pages|pdf|print|receipts|reference|settings|shop-day|till-app|till-kills)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|damage|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|processes|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|money\/crash\.|race\/migration\.|unit\/(?:hostile-tables|removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**

@@ -24,6 +24,8 @@ import {
   orNull,
   type CardToIssue,
 } from '../domain/cards/new-card.ts';
+
+import { resultOf } from '../domain/paused.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
 import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/batch-schemas.ts';
 import { parseLine, sentLineLengthMax } from '../domain/text.ts';
@@ -66,7 +68,7 @@ const cardsField = field<ParsedBatch>(
     if (value.length === 0) return rejected('must not be empty');
     if (value.length > batchCardsMax)
       return rejected(`must have at most ${batchCardsMax.toLocaleString('en')} gift cards`);
-    return accepted(parseBatch(value, { store, now, canSend }));
+    return accepted(resultOf(parseBatch(value, { store, now, canSend })));
   },
 );
 

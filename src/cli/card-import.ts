@@ -26,6 +26,7 @@ import { batchCardRecordOf, batchRecordOf } from '../domain/batches/record.ts';
 import { csvOf, csvRowsOf } from '../domain/csv.ts';
 import { formatMoney } from '../domain/money/money.ts';
 import type { Store } from '../domain/stores/store.ts';
+import { resultOf } from '../domain/paused.ts';
 import { MalformedTable } from '../domain/table-text.ts';
 import { parseLine } from '../domain/text.ts';
 import { parseWrittenAmount } from '../domain/money/written-amount.ts';
@@ -142,7 +143,7 @@ async function create(
   { store, table, key, file, options }: Import,
 ): Promise<Batch | undefined> {
   const place = { store, now: ctx.clock.now(), canSend: await canSendEmails(storage, store.id) };
-  const parsed = parseBatchFile(table, place, fileAlone);
+  const parsed = resultOf(parseBatchFile(table, place, fileAlone));
   if (!parsed.ok) throw rejection(file, parsed);
   assertExpected(parsed, { store, options });
   const taken = await checkBatch({ ctx, storage }, { store, cards: parsed.cards });
@@ -264,7 +265,7 @@ async function report(
       console.error('No code is stored: the gift cards were emailed, or 24 hours have passed.');
   }
   if (batch.failed === 0) return;
-  const lines = linesOfCards(table);
+  const lines = resultOf(linesOfCards(table));
   for (const { line, field, message } of errorsByLine(failures, lines))
     console.error(`  line ${line}: ${field === null ? '' : `${field} `}${message}`);
   throw new CommandError(`${batch.failed} gift cards could not be issued`);

@@ -14,6 +14,7 @@ import {
 } from '../domain/cards/fields.ts';
 import { integerFromText, newCardFromText, type NewCardField } from '../domain/cards/new-card.ts';
 import { Fault } from '../domain/fault.ts';
+import { resultOf } from '../domain/paused.ts';
 import { recordOf, statedRecordOf } from '../domain/record.ts';
 import { parseText, textLengthMax } from '../domain/text.ts';
 import { issue } from '../service/cards/issue.ts';
@@ -94,7 +95,7 @@ function addIssueCommand(card: Command): void {
         chooseStore(typeof domain === 'string' ? domain : undefined),
       );
       const canSend = await canSendEmails(storage, store.id);
-      const parsed = parseBatch([fieldsOf(given)], { store, now: ctx.clock.now(), canSend });
+      const parsed = resultOf(parseBatch([fieldsOf(given)], { store, now: ctx.clock.now(), canSend }));
       if (!parsed.ok)
         throw new CommandError(
           parsed.errors.map(({ field, message }) => `${field ?? 'it'} ${message}`).join('; '),

@@ -1,7 +1,10 @@
 /**
  * Tables as text: CSV (RFC 4180) as spreadsheets write it in any language. The text is UTF-8, UTF-16 or Windows-1252; the
- * separator is a comma, a semicolon, a tab or a vertical bar. Time and memory are linear in the size of the file.
+ * separator is a comma, a semicolon, a tab or a vertical bar. Time and memory are linear in the size of the file. The lengths
+ * of a row are limited before its cells are joined, so that readers can pause between rows.
  */
+
+import { stepLength, type Paused } from './paused.ts';
 
 /** The reason why the rest of a table cannot be read, and the line, from 1. */
 export class MalformedTable extends Error {
@@ -10,8 +13,12 @@ export class MalformedTable extends Error {
   /** The text that is wrong, if it is short. */
   readonly cell: string | undefined;
 
-  constructor(line: number, message: string, cell?: string) {
-    super(message);
+  constructor(
+    line: number,
+    message: string,
+    { cell, cause }: { readonly cell?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
     this.line = line;
     this.cell = cell;
   }
@@ -21,6 +28,17 @@ export type Separator = ',' | ';' | '\t' | '|';
 
 export const notText = 'belongs to a file that is not a table: save it as XLSX or CSV';
 export const fileTooLarge = 'belongs to a file of more than 4 MiB';
+/** An error about a file whose reader has ended without a result. */
+export const tooMuchWork =
+  'belongs to a file that needs too much memory or time: save its table alone as CSV';
+
+/** The most lines of a table, with those in cells and without content. */
+export const linesMax = 100_000;
+export const tooManyLines = `is above the limit of ${linesMax.toLocaleString('en')} lines, with the empty ones`;
+
+/** The most UTF-16 units of a row. The texts of a gift card have less than 20,000. */
+export const rowLengthMax = 100_000;
+export const lineTooLong = `must have at most ${rowLengthMax.toLocaleString('en')} characters`;
 
 /** In place of the line breaks in cells of a workbook, each row of which is one line. */
 export const lineSeparator = '\u2028';
@@ -69,6 +87,21 @@ export type TableRecord = {
   readonly start: number;
   readonly end: number;
 };
+
+/** A text with the line ends of Unix. */
+export function* withLineFeeds(text: string): Paused<string> {
+  if (!text.includes('\r\n')) return text;
+  const parts: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    // No line end is divided.
+    const end = at + stepLength + (text.charCodeAt(at + stepLength) === lineFeed ? 1 : 0);
+    parts.push(text.slice(at, end).replaceAll('\r\n', '\n'));
+    at = end;
+    yield;
+  }
+  return parts.join('');
+}
 
 type TextTable = {
   readonly separator: Separator;
@@ -122,13 +155,16 @@ function* recordsOf(
     let end = at;
     const cells: string[] = [];
     let hasEnded = false;
+    const endMax = start + rowLengthMax;
+    if (line > linesMax) throw new MalformedTable(line, tooManyLines);
     while (!hasEnded) {
       let cell;
       if (text.charCodeAt(at) === quote) {
-        const quoted = quotedCell(text, at, line);
+        const quoted = quotedCell(text, at, { line, endMax });
         ({ cell, at, line } = quoted);
       } else {
-        const cellEnd = endOfCell(text, at, separatorCode);
+        const cellEnd = endOfCell(text, at, { separatorCode, endMax });
+        if (cellEnd > endMax) throw new MalformedTable(line, lineTooLong);
         cell = text.slice(at, cellEnd);
         if (cell.includes('"'))
           throw new MalformedTable(line, 'has a quotation mark in a cell without quotation marks');
@@ -152,10 +188,15 @@ function* recordsOf(
   }
 }
 
-/** The index of the separator or line end after a cell. */
-function endOfCell(text: string, start: number, separatorCode: number): number {
+/** The index of the separator or line end after a cell; above `endMax` if it is not before. */
+function endOfCell(
+  text: string,
+  start: number,
+  { separatorCode, endMax }: { readonly separatorCode: number; readonly endMax: number },
+): number {
+  const last = Math.min(text.length, endMax + 1);
   let at = start;
-  for (; at < text.length; at += 1) {
+  for (; at < last; at += 1) {
     const symbol = text.charCodeAt(at);
     if (symbol === separatorCode || symbol === lineFeed || symbol === carriageReturn) break;
   }
@@ -166,13 +207,14 @@ function endOfCell(text: string, start: number, separatorCode: number): number {
 function quotedCell(
   text: string,
   start: number,
-  firstLine: number,
+  { line: firstLine, endMax }: { readonly line: number; readonly endMax: number },
 ): { readonly cell: string; readonly at: number; readonly line: number } {
   const parts: string[] = [];
   let at = start + 1;
   for (;;) {
     const end = text.indexOf('"', at);
     if (end === -1) throw new MalformedTable(firstLine, 'has a quotation mark that is not closed');
+    if (end > endMax) throw new MalformedTable(firstLine, lineTooLong);
     parts.push(text.slice(at, end));
     at = end + 1;
     if (text.charCodeAt(at) !== quote) break;

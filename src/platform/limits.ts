@@ -101,6 +101,9 @@ export const limits = Object.freeze({
   batchPeriodMs: 1_000,
   batchesMax: 100,
   batchesErasedMax: 10,
+  /** Files of tables that are read at the same time, each in a thread, and those that wait. */
+  tablesAtOnceMax: 2,
+  tablesWaitingMax: 50,
   /** The body of a request that creates a batch. */
   batchBodyBytesMax: 4 * 2 ** 20,
   /** The period of searches for days to close, and the entries that one transaction sums. */

@@ -85,7 +85,10 @@ function directoryOf(buffer: Buffer, { entriesMax }: ArchiveLimits): ReadonlyMap
     const nameLength = buffer.readUInt16LE(at + 28);
     const name = buffer.toString('utf8', at + entryLength, at + entryLength + nameLength);
     if ((buffer.readUInt16LE(at + 8) & isEncrypted) !== 0) throw new UnreadableArchive('is encrypted');
-    entries.set(name.replace(/^\//, ''), {
+    const key = name.replace(/^\//, '');
+    // Readers differ in which of them they read.
+    if (entries.has(key)) throw new UnreadableArchive('has two parts with one name');
+    entries.set(key, {
       method: buffer.readUInt16LE(at + 10),
       crc: buffer.readUInt32LE(at + 16),
       packed: buffer.readUInt32LE(at + 20),

@@ -17,6 +17,7 @@ import type { PreviewedEmail } from '../domain/emails/preview.ts';
 import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
 import { previewStored } from '../delivery/email/stored.ts';
 import { findInstallation } from '../platform/installation.ts';
+import { createTableTurns } from '../service/batches/table-turns.ts';
 import { passwordsOf } from '../service/staff/password.ts';
 import type { CardKey } from '../storage/cards/card.ts';
 import type { LookupKey } from '../storage/stocks/code.ts';
@@ -83,6 +84,7 @@ export function consoleServicesOf(
     ctx,
     storage,
     passwords: passwordsOf(ctx.random, limits),
+    tableTurns: createTableTurns(limits),
     origin: { url: publicUrl, basePath },
     emailLocales: languages,
     developmentMode,

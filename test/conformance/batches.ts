@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { resultOf } from '../../src/domain/paused.ts';
 import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
 import type { FileColumn } from '../../src/domain/batches/column-names.ts';
 import { batchRecordOf } from '../../src/domain/batches/record.ts';
@@ -38,7 +39,7 @@ import { eraseCodesOfBatches } from '../support/upkeep.ts';
 type Sent = Readonly<Record<string, unknown>>;
 
 function cardsOf({ store, ctx }: Pick<OpenStore, 'store' | 'ctx'>, sent: readonly Sent[], canSend = false) {
-  const parsed = parseBatch(sent, { store, now: ctx.clock.now(), canSend });
+  const parsed = resultOf(parseBatch(sent, { store, now: ctx.clock.now(), canSend }));
   assert.ok(parsed.ok, 'the cards have errors');
   return parsed;
 }

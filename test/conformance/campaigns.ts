@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { resultOf } from '../../src/domain/paused.ts';
 import { parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { continueBatch, batchKeyOf, startBatch } from '../../src/service/batches/batch.ts';
@@ -44,7 +45,7 @@ async function issueBatch(
     recipient_name: `Person ${place}`,
     ...fields,
   }));
-  const parsed = parseBatch(sent, { store, now: ctx.clock.now(), canSend: true });
+  const parsed = resultOf(parseBatch(sent, { store, now: ctx.clock.now(), canSend: true }));
   assert.ok(parsed.ok);
   const started = await storage.write(() =>
     startBatch(ctx, { store, name: 'Thanks', actor: 'test', apiClientId: null, ...parsed }),

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { resultOf } from '../../src/domain/paused.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { stockCodesMs, type Stock, type StockTerms } from '../../src/domain/stocks/stock.ts';
 import type { Secret } from '../../src/platform/secret.ts';
@@ -178,11 +179,13 @@ export function testStocks(factory: StorageFactory): void {
     assert.deepEqual((await rejected(storage.write(() => issue(ctx, command)))).errors, {
       code: ['is taken'],
     });
-    const parsed = parseBatch([{ initial_value: '5', code: 'PRINTED-0001' }, { initial_value: '6' }], {
-      store,
-      now: ctx.clock.now(),
-      canSend: false,
-    });
+    const parsed = resultOf(
+      parseBatch([{ initial_value: '5', code: 'PRINTED-0001' }, { initial_value: '6' }], {
+        store,
+        now: ctx.clock.now(),
+        canSend: false,
+      }),
+    );
     assert.ok(parsed.ok);
     const named = { store, name: null, actor: 'test', apiClientId: null };
     const batch = await storage.write(() => startBatch(ctx, { ...named, ...parsed }));

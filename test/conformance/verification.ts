@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { resultOf } from '../../src/domain/paused.ts';
 import type { Card } from '../../src/domain/cards/card.ts';
 import type { LedgerTexts } from '../../src/domain/money/ledger.ts';
 import { parseBatch } from '../../src/domain/batches/batch.ts';
@@ -466,7 +467,9 @@ export function testVerification(factory: StorageFactory): void {
     const { card } = await books.issue({ locationId });
     const hold = { store, cardId: card.id, amount: money('2'), seconds: 60, versions: null };
     await storage.write(() => placeHold(ctx, { ...hold, reference: null, note: null, orderId: null, actor: 'test', locationId })); // prettier-ignore
-    const parsed = parseBatch([{ initial_value: '5' }], { store, now: ctx.clock.now(), canSend: false });
+    const parsed = resultOf(
+      parseBatch([{ initial_value: '5' }], { store, now: ctx.clock.now(), canSend: false }),
+    );
     assert.ok(parsed.ok);
     const named = { store, name: null, actor: 'test', apiClientId: null, locationId };
     await storage.write(() => startBatch(ctx, { ...named, ...parsed }));

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { hostileTables } from '../support/hostile-tables.ts';
 import { workbookOf } from '../support/workbook.ts';
 import { ask, cardOf, makeHome, type Home } from './largesse.ts';
 
@@ -47,6 +48,14 @@ test('card issue prints the code once, and rejects invalid values', async () => 
     assert.equal(code, 1);
     assert.match(errors, message);
   }
+  const bomb = join(home.folder, 'bomb.xlsx');
+  writeFileSync(
+    bomb,
+    hostileTables.find(({ name }) => name === 'workbook: escapes in a cell')?.bytes() ?? '',
+  );
+  const expensive = await home.run(['card', 'import', bomb]);
+  assert.equal(expensive.code, 1);
+  assert.match(expensive.errors, /bomb\.xlsx has errors.*line 1: belongs to a file that is not a table/s);
   assert.equal(await count(home), 2);
 });
 

@@ -9,14 +9,14 @@ export type ArchivePart = {
   readonly size?: number;
 };
 
-/** A ZIP archive. */
-export function archiveOf(parts: readonly ArchivePart[]): Buffer<ArrayBuffer> {
+/** A ZIP archive. @param level of compression. */
+export function archiveOf(parts: readonly ArchivePart[], level = 6): Buffer<ArrayBuffer> {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const { name, content, size } of parts) {
     const bytes = Buffer.from(content);
-    const packed = deflateRawSync(bytes);
+    const packed = deflateRawSync(bytes, { level });
     const fields = Buffer.alloc(20);
     fields.writeUInt16LE(8, 2);
     fields.writeUInt32LE(crc32(bytes), 8);

@@ -9,6 +9,7 @@ import {
   guessColumns,
   repairedTable,
 } from '../../src/domain/batches/columns.ts';
+import { resultOf } from '../../src/domain/paused.ts';
 import { fileAlone, parseBatchFile, type FileReader } from '../../src/domain/batches/table.ts';
 import { repeatedRecipients } from '../../src/domain/batches/batch.ts';
 import { noDetails } from '../../src/domain/cards/fields.ts';
@@ -20,7 +21,7 @@ import { storeWith } from './samples.ts';
 const place = { store: storeWith(), now: Date.UTC(2026, 2, 15, 12), canSend: true };
 
 function parse(text: string | Uint8Array, at = place, reader: FileReader = fileAlone) {
-  return parseBatchFile(typeof text === 'string' ? Buffer.from(text) : text, at, reader);
+  return resultOf(parseBatchFile(typeof text === 'string' ? Buffer.from(text) : text, at, reader));
 }
 
 /** The values, notes and lines of an accepted file. */
@@ -257,7 +258,7 @@ test('lines can be left out, and all lines with errors are known', () => {
   assert.deepEqual(errorsOf('amount\n1\n', place, { ...fileAlone, leftOut: new Set([2]) }), [
     '1: must be followed by at least one gift card',
   ]);
-  const { headings: names, rows } = cellsOfLines(file, new Set([2]));
+  const { headings: names, rows } = resultOf(cellsOfLines(file, new Set([2])));
   assert.deepEqual([names, rows.map(({ line, cells }) => [line, cells])], [['amount'], [[2, ['x']]]]);
 });
 
@@ -308,22 +309,27 @@ test('a first line can be a card, and decided columns are read whatever their he
 
 test('repaired cells replace those of their lines, and all other lines stay where they are', () => {
   const file = 'a;b\r\n"x\ny";1\r\n2;"q;""r"""\r\n3;4\r\n';
-  const repaired = repairedTable(
-    file,
-    new Map([
-      [2, new Map([[0, 'plain']])],
-      [4, new Map([[1, 'semi;colon "q"']])],
-      [99, new Map([[0, 'none']])],
-    ]),
+  const repaired = resultOf(
+    repairedTable(
+      file,
+      new Map([
+        [2, new Map([[0, 'plain']])],
+        [4, new Map([[1, 'semi;colon "q"']])],
+        [99, new Map([[0, 'none']])],
+      ]),
+    ),
   );
   assert.equal(repaired, 'a;b\r\nplain;1\n\r\n2;"semi;colon ""q"""\r\n3;4\r\n');
-  assert.equal(repairedTable(file, new Map()), file);
+  assert.equal(resultOf(repairedTable(file, new Map())), file);
   const reader = { ...fileAlone, columns: ['note', 'initial_value'] as const };
   const before = '\uFEFFsep=;\nb;a\nx;1\ny;oops\n';
-  assert.deepEqual(accepted(repairedTable(before, new Map([[4, new Map([[1, '2,50']])]])), place, reader), [
-    [100n, 'x', 3],
-    [250n, 'y', 4],
-  ]);
+  assert.deepEqual(
+    accepted(resultOf(repairedTable(before, new Map([[4, new Map([[1, '2,50']])]]))), place, reader),
+    [
+      [100n, 'x', 3],
+      [250n, 'y', 4],
+    ],
+  );
 });
 
 test('all fields of a new card can be columns', () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { resultOf } from '../../src/domain/paused.ts';
 import { correctionLinesMax, readCorrections } from '../../src/domain/emails/corrections.ts';
 import { MalformedTable } from '../../src/domain/table-text.ts';
 
@@ -15,7 +16,7 @@ test('a line with a wrong address and one other has the right one, in any column
     'x,y\n"ada@exmaple.com","ada@example.com"\ngrace@example.con,call 12 @ noon,grace@example.com\nida@example.com,i@example.com',
   ])
     assert.deepEqual(
-      readCorrections(text, wrong),
+      resultOf(readCorrections(text, wrong)),
       {
         right: new Map([
           ['ada@exmaple.com', 'ada@example.com'],
@@ -38,13 +39,13 @@ test('an address that is invalid, missing, or not the only one is left to the pe
     ['other@example.com,another@example.com', 0],
     ['', 0],
   ] as const)
-    assert.deepEqual(readCorrections(text, wrong), { right: new Map(), unclear }, text);
+    assert.deepEqual(resultOf(readCorrections(text, wrong)), { right: new Map(), unclear }, text);
 });
 
 test('the same correction twice is one, and a table has a limit of lines', () => {
   const line = 'ada@exmaple.com,ada@example.com\n';
-  assert.equal(readCorrections(line.repeat(correctionLinesMax), wrong).right.size, 1);
-  assert.throws(() => readCorrections(line.repeat(correctionLinesMax + 1), wrong), MalformedTable);
+  assert.equal(resultOf(readCorrections(line.repeat(correctionLinesMax), wrong)).right.size, 1);
+  assert.throws(() => resultOf(readCorrections(line.repeat(correctionLinesMax + 1), wrong)), MalformedTable);
 });
 
 /** A lone quotation mark makes a table unreadable. */
@@ -59,7 +60,9 @@ test('any table has only corrections of wrong addresses, and never their own add
   );
   fc.assert(
     fc.property(fc.array(fc.array(cell, { maxLength: 4 }), { maxLength: 20 }), (rows) => {
-      const { right, unclear } = readCorrections(rows.map((row) => row.join(';')).join('\n'), wrong);
+      const { right, unclear } = resultOf(
+        readCorrections(rows.map((row) => row.join(';')).join('\n'), wrong),
+      );
       assert.ok(right.size + unclear <= wrong.size);
       for (const [old, address] of right) assert.ok(wrong.has(old) && address.toLowerCase() !== old);
     }),

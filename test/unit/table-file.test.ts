@@ -4,14 +4,20 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 import fc from 'fast-check';
-import { parseBatchFile } from '../../src/domain/batches/table.ts';
-import { readTable } from '../../src/domain/batches/columns.ts';
+import { resultOf, stepLength, type Paused } from '../../src/domain/paused.ts';
+import { doubtsOf, fileAlone, parseBatchFile } from '../../src/domain/batches/table.ts';
+import { cellsOfLines, readHead, readTable, repairedTable } from '../../src/domain/batches/columns.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
-import { MalformedTable } from '../../src/domain/table-text.ts';
+import { linesMax, MalformedTable, rowLengthMax, withLineFeeds } from '../../src/domain/table-text.ts';
 import { dayOfSerial, numberStyleOf, textOfNumber } from '../../src/domain/workbook-cells.ts';
 import { xmlEvents, MalformedXml } from '../../src/domain/xml.ts';
-import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { readCorrections } from '../../src/domain/emails/corrections.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { readTableFile, type TableOrder } from '../../src/service/batches/table-file.ts';
+import { readTableBytes } from '../../src/service/batches/table-reader.ts';
+import { createTableTurns, withPauses } from '../../src/service/batches/table-turns.ts';
 import { archiveOf, workbookOf, workbookParts, type WorkbookCell } from '../support/workbook.ts';
 import { storeWith } from './samples.ts';
 
@@ -23,7 +29,7 @@ const place = {
 };
 
 async function textOf(bytes: Uint8Array): Promise<string> {
-  return (await readTableFile(bytes, german)).text;
+  return (await readTableBytes(bytes, german)).text;
 }
 
 async function rejection(bytes: Uint8Array): Promise<string> {
@@ -42,10 +48,8 @@ test('a workbook of LibreOffice is read with its amounts, days, line breaks and 
   const file = readFileSync(join(import.meta.dirname, 'files/customers.xlsx'));
   const { text, sheet } = await readTableFile(file, german);
   assert.equal(sheet, 'Kunden');
-  const parsed = parseBatchFile(
-    text,
-    { ...place, now: Date.UTC(2031, 9, 1) },
-    { decimalSign: null, dayOrder: null },
+  const parsed = resultOf(
+    parseBatchFile(text, { ...place, now: Date.UTC(2031, 9, 1) }, { decimalSign: null, dayOrder: null }),
   );
   assert.ok(parsed.ok, JSON.stringify(parsed.ok ? '' : parsed.errors));
   assert.deepEqual(
@@ -75,7 +79,7 @@ test('texts of cells survive, and so do the lines of their rows', async () => {
   await fc.assert(
     fc.asyncProperty(rows, async (cells) => {
       const table = await textOf(workbookOf([['a', 'b', 'c'], ...cells]));
-      const read = readTable(table, { columns: [null, null, null] });
+      const read = resultOf(readTable(table, { columns: [null, null, null] }));
       const kept = cells.flatMap((row, index) =>
         row.every((each) => each === null) ? [] : [[index + 2, ...row.map((each) => String(each ?? ''))]],
       );
@@ -192,14 +196,17 @@ test('a table above a limit is rejected by its row, and a text that cells share 
     await rejection(workbookOf(Array.from({ length: 600 }, () => ['y'.repeat(9_000)]))),
     /more than 4 MiB/,
   );
-  assert.match(await rejection(Buffer.alloc(4 * 2 ** 20 + 1, 'a')), /more than 4 MiB/);
+  await assert.rejects(readTableFile(Buffer.alloc(4 * 2 ** 20 + 1, 'a'), german), /more than 4 MiB/);
 });
 
 test('the columns of a table with vertical bars, and of UTF-16 without a mark, are found', async () => {
   const bytes = Buffer.from('Betrag|Name\n25,50|Ada\n', 'utf16le');
   assert.equal(await textOf(bytes), 'Betrag|Name\n25,50|Ada\n');
   assert.equal(await textOf(Buffer.from(bytes).swap16()), 'Betrag|Name\n25,50|Ada\n');
-  assert.deepEqual(readTable('Betrag|Name\n25,50|Ada\n').columns, ['initial_value', 'recipient_name']);
+  assert.deepEqual(resultOf(readTable('Betrag|Name\n25,50|Ada\n')).columns, [
+    'initial_value',
+    'recipient_name',
+  ]);
 });
 
 test('a damaged file is never an error of the service', async () => {
@@ -225,33 +232,154 @@ test('the worst XML takes time in proportion to its length', () => {
     const text = `<r ${unit.repeat(Math.floor(2 ** 18 / unit.length))}`;
     for (const xml of [text, `<r>${text}`])
       try {
-        for (const _ of xmlEvents(xml));
+        for (const _ of xmlEvents([xml]));
       } catch (error) {
         assert.ok(error instanceof MalformedXml, String(error));
       }
   }
 });
 
-test('other requests run while 10,000 rows are read', async () => {
-  const head = ['Name', 'E-Mail', 'Betrag', 'Nachricht', 'Versanddatum'];
-  const rows = Array.from({ length: 10_000 }, (_, index): readonly WorkbookCell[] => [
+test('10,000 rows are read in a thread, and parsed with pauses after amounts of text', async () => {
+  const head = ['Name', 'E-Mail', 'Betrag', 'Nachricht'];
+  const people = Array.from({ length: 10_000 }, (_, index): readonly WorkbookCell[] => [
     `Person ${index}`,
     `person${index}@example.com`,
     25.5,
     `Danke für ${index} Jahre!`,
-    { day: 48_170 },
   ]);
-  const file = workbookOf([head, ...rows]);
-  let turns = 0;
-  let isRead = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isRead) setImmediate(count);
-  };
-  count();
-  const text = await textOf(file);
-  isRead = true;
+  const { text } = await readTableFile(workbookOf([head, ...people]), german);
   assert.equal(text.split('\n').length, 10_002);
-  // A pause after each 5,000 of about 600,000 events, which are some milliseconds of work.
-  assert.ok(turns > 80, `${turns} turns of the event loop`);
+  const works: Readonly<Record<string, () => Paused<unknown>>> = {
+    parseBatchFile: () => parseBatchFile(text, place, fileAlone),
+    readHead: () => readHead(text, {}),
+    doubtsOf: () => doubtsOf(text, place.store, {}),
+    cellsOfLines: () => cellsOfLines(text, new Set([2])),
+    repairedTable: () => repairedTable(text, new Map([[2, new Map([[0, 'x']])]])),
+    withLineFeeds: () => withLineFeeds(text.replaceAll('\n', '\r\n')),
+  };
+  for (const [name, work] of Object.entries(works)) {
+    const steps = stepsOf(work());
+    // A step reads `stepLength`, and the rest of a row, which has less than 100 characters.
+    assert.ok(steps > text.length / (stepLength + 100), `${name} has ${steps} steps`);
+  }
+  const parsed = await withPauses(parseBatchFile(text, place, fileAlone));
+  assert.ok(parsed.ok && parsed.cards.length === 10_000);
+});
+
+/** The number of steps of work, which may end with the error of a table. */
+function stepsOf(work: Paused<unknown>): number {
+  let steps = 1;
+  try {
+    while (work.next().done !== true) steps += 1;
+  } catch (error) {
+    assert.ok(error instanceof MalformedTable, String(error));
+  }
+  return steps;
+}
+
+test('lines without content and long rows are read with pauses, up to a limit of each', () => {
+  const longest = `"${'x'.repeat(rowLengthMax - 2)}"`;
+  const texts: Readonly<Record<string, readonly [text: string, error: RegExp | null]>> = {
+    'empty lines': ['\n'.repeat(90_000), null],
+    'too many empty lines': [`a\n${'\n'.repeat(linesMax)}b`, /above the limit of 100,000 lines/],
+    'lines in cells': [`a\n"${'\n'.repeat(50_000)}"\n"${'\n'.repeat(50_000)}"\nb`, /100,000 lines/],
+    'the longest rows': [`a\n${`${longest}\n`.repeat(20)}`, null],
+    'a longer cell': [`a\n${'x'.repeat(rowLengthMax + 1)}`, /at most 100,000 characters/],
+    'a longer cell in quotation marks': [`a\n${longest.replace('x', 'xxx')}`, /at most 100,000 characters/],
+    'a longer row of cells': [`a\n${`${'x'.repeat(2_000)},`.repeat(51)}`, /at most 100,000 characters/],
+  };
+  for (const [name, [text, expected]] of Object.entries(texts)) {
+    const steps = stepsOf(readCorrections(text, new Set()));
+    const read = stepsOf(readTable(text, { columns: [null] }));
+    assert.ok(Math.max(steps, read) >= Math.min(text.length, 90_000) / (stepLength + rowLengthMax), name);
+    const find = (): unknown => resultOf(readTable(text, { columns: [null] }));
+    if (expected) assert.throws(find, { name: 'MalformedTable', message: expected }, name);
+  }
+});
+
+test('an XML document is read a window at a time', () => {
+  const part = '<row><c><v>1</v></c></row>'.repeat(100);
+  let given = 0;
+  function* parts(): Generator<string> {
+    yield '<worksheet>';
+    for (let count = 0; count < 500; count += 1) {
+      given += part.length;
+      yield part;
+    }
+    yield '</worksheet>';
+  }
+  let used = 0;
+  for (const event of xmlEvents(parts())) {
+    if (event.kind === 'close' && event.name === 'row') used += part.length / 100;
+    // The longest markup, and the part that completes it.
+    assert.ok(given - used <= 40_000 + 2 * part.length, `${given} characters were read for ${used}`);
+  }
+  assert.equal(used, given);
+});
+
+/** A thread that does something else than the reader. */
+function threadOf(code: string, limits: ResourceLimits = {}) {
+  const begin = "require('node:worker_threads').parentPort.postMessage({ kind: 'begun' });";
+  return (order: TableOrder): Worker =>
+    new Worker(begin + code, { eval: true, workerData: order, resourceLimits: limits });
+}
+
+test('whatever happens to the thread of a file is an error about the file', async () => {
+  const small = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
+  const threads = {
+    'a loop without end': threadOf('for (;;);'),
+    'a pattern without end': threadOf("/^(a+)+$/.test('a'.repeat(60) + 'b');"),
+    'too much memory': threadOf(
+      'const all = []; for (;;) all.push({ number: all.length, text: `x${all.length}` });',
+      small,
+    ),
+    'too many calls': threadOf('const call = () => call() + 1; call();'),
+    'an end without a result': threadOf('process.exit(0);'),
+    'an error': threadOf("throw new TypeError('x is not a function');"),
+  };
+  for (const [name, start] of Object.entries(threads))
+    await assert.rejects(
+      readTableFile(Buffer.from('a\n1\n'), german, { start, processorMsMax: 100 }),
+      { name: 'MalformedTable', message: /^belongs to a file that needs too much memory or time/ },
+      name,
+    );
+});
+
+test('a thread that cannot start is not an error about the file', async () => {
+  const start = (): Worker => new Worker("throw new Error('no module');", { eval: true });
+  await assert.rejects(readTableFile(Buffer.from('a\n1\n'), german, { start }), { message: 'no module' });
+});
+
+test('a store has one file at a time, a service few, and those that wait are limited', async () => {
+  const turns = createTableTurns({ tablesAtOnceMax: 1, tablesWaitingMax: 1 });
+  const first = Promise.withResolvers<string>();
+  const order: string[] = [];
+  const work =
+    (name: string, until: Promise<string> = Promise.resolve(name)) =>
+    async (): Promise<string> => {
+      order.push(name);
+      return await until;
+    };
+  const one = turns(1, work('one', first.promise));
+  await assert.rejects(
+    turns(1, work('again')),
+    (error: unknown) =>
+      error instanceof Fault && error.code === 'too-many-requests' && error.retryAfterSeconds === 5,
+  );
+  const two = turns(2, work('two'));
+  await assert.rejects(
+    turns(3, work('three')),
+    (error: unknown) =>
+      error instanceof Fault && error.code === 'overloaded' && error.retryAfterSeconds === 5,
+  );
+  assert.deepEqual(order, ['one']);
+  first.resolve('read');
+  assert.deepEqual(await Promise.all([one, two]), ['read', 'two']);
+  assert.equal(await turns(1, work('later')), 'later');
+  await assert.rejects(
+    turns(1, () => Promise.reject(new MalformedTable(1, 'x'))),
+    { name: 'MalformedTable' },
+  );
+  assert.equal(await turns(1, work('last')), 'last');
+  assert.deepEqual(order, ['one', 'two', 'later', 'last']);
 });

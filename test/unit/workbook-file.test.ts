@@ -41,7 +41,7 @@ async function cellsOf(bytes: Buffer, sheet = 1): Promise<ReadonlyMap<string, st
   const xml = await partOf(bytes, `xl/worksheets/sheet${sheet}.xml`);
   const cells = new Map<string, string>();
   let place = '';
-  for (const event of xmlEvents(xml)) {
+  for (const event of xmlEvents([xml])) {
     if (event.kind === 'open' && event.name === 'c') {
       place = attributeIn(event.attributes, 'r') ?? assert.fail('no place');
       assert.ok(!cells.has(place), place);

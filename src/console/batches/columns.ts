@@ -7,13 +7,14 @@ import { isCardField } from '../../domain/cards/fields.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { listRememberedColumns } from '../../service/batches/columns.ts';
+import { withPauses } from '../../service/batches/table-turns.ts';
 import { fieldLabel } from '../cards/fields.ts';
 import { alert, hidden, inputField, optionsOf, select, type Option } from '../kit/form.ts';
 import type { Page } from '../kit/page-context.ts';
 import { tag } from '../kit/parts.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
-import { columnOfValue, columnsText, readColumnsOf, type BatchValues } from './form.ts';
+import { columnOfValue, columnsText, hiddenValues, readColumnsOf, type BatchValues } from './form.ts';
 import { stepsOf } from './steps.ts';
 
 type Decision =
@@ -33,7 +34,7 @@ export async function decideColumns(page: Page, sent: BatchValues): Promise<Deci
     return { kind: 'decided', values: sent };
   const isHeadless = isSent ? page.typed('first_line') === '' : sent.headless === 'yes';
   const values: BatchValues = { ...sent, headless: isHeadless ? 'yes' : '' };
-  const head = headOf(values);
+  const head = await headOf(values);
   // The file cannot be read, and the next step says why.
   if (!head) return { kind: 'decided', values: { ...values, columns: '' } };
   const isChanged = values.headless !== sent.headless;
@@ -41,18 +42,20 @@ export async function decideColumns(page: Page, sent: BatchValues): Promise<Deci
   const known = isChanged || !decided ? await guessed(page, head) : decided;
   const columns = known.filter((column) => column !== undefined);
   const isComplete = columns.length === known.length && columnsError(columns) === null;
-  const doubts = isComplete ? doubtsOf(values.rows, page.store, { columns, isHeadless }) : noDoubts;
+  const doubts = isComplete
+    ? await withPauses(doubtsOf(values.rows, page.store, { columns, isHeadless }))
+    : noDoubts;
   const isDecided =
     (doubts.amount === null || values.numbers !== '') && (doubts.day === null || values.days !== '');
   if (isComplete && isDecided && !isChanged && !isWanted)
     return { kind: 'decided', values: { ...values, columns: columnsText(columns) } };
   const shown = { values, head, known, doubts, isRejected: isSent && !isChanged };
-  return { kind: 'open', response: columnsPage(page, shown) };
+  return { kind: 'open', response: await columnsPage(page, shown) };
 }
 
-function headOf({ rows, headless }: BatchValues): TableHead | undefined {
+async function headOf({ rows, headless }: BatchValues): Promise<TableHead | undefined> {
   try {
-    return readHead(rows, { isHeadless: headless === 'yes' });
+    return await withPauses(readHead(rows, { isHeadless: headless === 'yes' }));
   } catch (error) {
     if (error instanceof MalformedTable) return undefined;
     throw error;
@@ -84,7 +87,10 @@ type Shown = {
   readonly isRejected: boolean;
 };
 
-function columnsPage(page: Page, { values, head, known, doubts, isRejected }: Shown): ConsoleResponse {
+async function columnsPage(
+  page: Page,
+  { values, head, known, doubts, isRejected }: Shown,
+): Promise<ConsoleResponse> {
   const { columnsPage: text } = page.text.batches;
   const errors = columnErrors(page, known, isRejected);
   const isWithoutAmount = !known.includes(undefined) && !known.includes('initial_value');
@@ -106,7 +112,7 @@ function columnsPage(page: Page, { values, head, known, doubts, isRejected }: Sh
   const rows = known.map((column, place) =>
     columnRow(page, { head, column, place, error: errors.get(place) }),
   );
-  const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${hidden('step', 'columns')}${Object.entries(kept).map(([name, value]) => hidden(name, value))}${stepsOf(page, values, 'columns')}
+  const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${hidden('step', 'columns')}${await hiddenValues(kept)}${stepsOf(page, values, 'columns')}
 ${problem === undefined ? undefined : alert(problem)}
 <section class="panel flush" aria-labelledby="columns"><div class="head row apart"><div><h2 id="columns">${open > 0 ? plural(page.language, text.open, open) : text.known}</h2><p class="small soft">${found}</p></div><label class="check"><input type="checkbox" name="first_line" value="yes"${checked}>${text.firstLine}</label></div>
 <ul class="mapping">${rows}</ul></section>

@@ -22,16 +22,30 @@ import { parseDesign } from '../../domain/cards/design.ts';
 import { isCardField, type CardFieldName } from '../../domain/cards/fields.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { CardToIssue, NewCardField } from '../../domain/cards/new-card.ts';
-import { cellsMax, fileTooLarge, notText } from '../../domain/table-text.ts';
+import { resultOf, stepLength, type Paused } from '../../domain/paused.ts';
+import {
+  cellsMax,
+  fileTooLarge,
+  linesMax,
+  lineTooLong,
+  notText,
+  rowLengthMax,
+  tooManyLines,
+  tooMuchWork,
+  withLineFeeds,
+} from '../../domain/table-text.ts';
 import { parseLine } from '../../domain/text.ts';
 import { ambiguousAmount } from '../../domain/money/written-amount.ts';
 import { ambiguousDay } from '../../domain/written-day.ts';
 import { isAbove } from '../../domain/stores/store.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
 import { checkBatch, countChosenCodes } from '../../service/batches/batch.ts';
+import { withPauses } from '../../service/batches/table-turns.ts';
 import { lookupsPerHour } from '../../service/staff/lookup.ts';
 import { recordBatchCheck } from '../../service/staff-actions/batch.ts';
 import { lineError } from '../cards/fields.ts';
 import { multilineOf } from '../cards/change-form.ts';
+import { hidden } from '../kit/form.ts';
 import { parseTypedAmount } from '../kit/format.ts';
 import { checkCodes, searcherOf } from '../kit/lookups.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
@@ -68,13 +82,36 @@ type BatchField = (typeof fieldNames)[number];
 export type BatchValues = Readonly<Record<BatchField, string>>;
 export type BatchFieldErrors = Readonly<Partial<Record<BatchField, string>>>;
 
-export function batchValues(page: Page): BatchValues {
+export async function batchValues(page: Page): Promise<BatchValues> {
+  // The lines of the file are counted, so no blank one is removed.
+  const rows = await withPauses(withLineFeeds(page.request.form.get('rows') ?? ''));
   const typed = (name: BatchField): string => {
-    // The lines of the file are counted, so no blank one is removed.
-    if (name === 'rows') return (page.request.form.get(name) ?? '').replaceAll('\r\n', '\n');
+    if (name === 'rows') return rows;
     return name === 'note' ? multilineOf(page, name) : page.typed(name);
   };
   return Object.fromEntries(fieldNames.map((name) => [name, typed(name)])) as BatchValues;
+}
+
+/** A text that can be as long as a file, for a page. */
+export async function longText(text: string): Promise<Markup> {
+  return await withPauses(escapedInSteps(text));
+}
+
+function* escapedInSteps(text: string): Paused<Markup> {
+  const parts: Markup[] = [];
+  for (let at = 0; at < text.length; at += stepLength) {
+    parts.push(markup`${text.slice(at, at + stepLength)}`);
+    yield;
+  }
+  return markup`${parts}`;
+}
+
+/** The values as hidden fields of a form. */
+export async function hiddenValues(values: Partial<BatchValues>): Promise<readonly Markup[]> {
+  const fields: Markup[] = [];
+  for (const [name, value] of Object.entries(values))
+    fields.push(hidden(name, name === 'rows' ? await longText(value) : value));
+  return fields;
 }
 
 /** The cards of a form, and the lines of the file in which they begin; null: equal cards. */
@@ -107,7 +144,7 @@ export async function readBatch(page: Page, values: BatchValues): Promise<ReadBa
   const { errors } = page.text.batches;
   const name = parseLine(values.name === '' ? null : values.name, batchNameLengthMax);
   if (!name.ok) return { kind: 'fields', errors: { name: errors.name } };
-  const read = values.kind === 'file' ? fileCards(page, values) : equalOnes(page, values);
+  const read = values.kind === 'file' ? await fileCards(page, values) : equalOnes(page, values);
   if (read.kind !== 'cards') return read;
   const { cards, lines } = read.found;
   const { saleLimit } = page.member;
@@ -202,10 +239,10 @@ function readerOf(values: BatchValues): FileReader {
   };
 }
 
-function fileCards(page: Page, values: BatchValues): ReadBatch {
+async function fileCards(page: Page, values: BatchValues): Promise<ReadBatch> {
   if (values.rows.trim() === '')
     return { kind: 'fields', errors: { rows: page.text.batches.errors.fileOrRows } };
-  const parsed = parseBatchFile(values.rows, placeOf(page), readerOf(values));
+  const parsed = await withPauses(parseBatchFile(values.rows, placeOf(page), readerOf(values)));
   if (!parsed.ok) return lineErrors(page, parsed);
   const design = parseDesign(values.design);
   if (!design.ok) return { kind: 'cards', found: { ...parsed, name: null } };
@@ -230,7 +267,7 @@ function equalOnes(page: Page, values: BatchValues): ReadBatch {
     note: values.note === '' ? null : values.note,
     design: values.design === '' ? null : values.design,
   };
-  const parsed = parseBatch([fields], placeOf(page));
+  const parsed = resultOf(parseBatch([fields], placeOf(page)));
   const wrong = new Set(parsed.ok ? [] : parsed.errors.map(({ field }) => field));
   const errors: BatchFieldErrors = {
     ...((count === null || count < 1 || count > batchCardsMax) && {
@@ -294,6 +331,10 @@ function fieldErrorText(field: string, language: PageLanguage): string {
     : lines.other;
 }
 
+function numberIn(count: number, language: PageLanguage): string {
+  return new Intl.NumberFormat(language).format(count);
+}
+
 /** The sentence for an error of a line. The services have English messages, which begin with what is wrong. */
 export function lineErrorText(
   { line, field, message, cell = '', first = 0 }: LineError,
@@ -302,6 +343,9 @@ export function lineErrorText(
   const { lines } = batchTexts[language];
   if (message === notText) return lines.notText;
   if (message === fileTooLarge) return lines.tooLarge;
+  if (message === tooMuchWork) return lines.tooMuchWork;
+  if (message === tooManyLines) return fillPlain(lines.tooManyLines, { count: numberIn(linesMax, language) });
+  if (message === lineTooLong) return fillPlain(lines.tooLong, { count: numberIn(rowLengthMax, language) });
   if (message === ambiguousAmount) return fillPlain(lines.ambiguousAmount, { cell });
   if (message === ambiguousDay) return fillPlain(lines.ambiguousDay, { cell });
   if (message === shortenedNumber) return lines.shortened;
@@ -312,7 +356,7 @@ export function lineErrorText(
     return cell === '' ? text : fillPlain(lines.withCell, { cell, text });
   }
   if (message.includes('above the limit'))
-    return fillPlain(lines.tooMany, { count: new Intl.NumberFormat(language).format(batchCardsMax) });
+    return fillPlain(lines.tooMany, { count: numberIn(batchCardsMax, language) });
   if (message.startsWith('must be followed')) return lines.empty;
   if (/ cells/.test(message)) return lines.cells;
   return line === 1 && /column/.test(message) ? lines.header : lines.other;

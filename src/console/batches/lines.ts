@@ -6,7 +6,9 @@ import { csvOfLines } from '../../domain/csv.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { withPauses } from '../../service/batches/table-turns.ts';
 import {
+  hiddenValues,
   leftOutOf,
   readBatch,
   readColumnsOf,
@@ -16,7 +18,7 @@ import {
   type ShownError,
 } from './form.ts';
 import { columnsButton, stepsOf } from './steps.ts';
-import { alert, hidden, inputField } from '../kit/form.ts';
+import { alert, inputField } from '../kit/form.ts';
 import { csvDialectOf } from '../kit/format.ts';
 import type { ConsoleResponse, FileResponse } from '../kit/route.ts';
 import { fileTypes, partsOfRows, tableFile, type TableFormat } from '../kit/table-file.ts';
@@ -46,7 +48,7 @@ export function repeatedIn({ cards, lines }: FormCards): readonly Repeated[] {
 }
 
 /** The values with the cells that were repaired on the page of the lines. */
-export function repairedValues(page: Page, values: BatchValues): BatchValues {
+export async function repairedValues(page: Page, values: BatchValues): Promise<BatchValues> {
   const repairs = new Map<number, Map<number, string>>();
   for (const name of page.request.form.keys()) {
     const [, line, place] = /^repair_(\d{1,7})_(\d{1,2})$/.exec(name) ?? [];
@@ -56,7 +58,7 @@ export function repairedValues(page: Page, values: BatchValues): BatchValues {
   }
   if (repairs.size === 0) return values;
   try {
-    return { ...values, rows: repairedTable(values.rows, repairs) };
+    return { ...values, rows: await withPauses(repairedTable(values.rows, repairs)) };
   } catch (error) {
     // The next step says why the file cannot be read.
     if (error instanceof MalformedTable) return values;
@@ -94,13 +96,13 @@ type LinesPage = {
   readonly status: 200 | 422;
 };
 
-function linesPage(page: Page, shown: LinesPage): ConsoleResponse {
+async function linesPage(page: Page, shown: LinesPage): Promise<ConsoleResponse> {
   const { repair: text, preview } = page.text.batches;
   const format = new Intl.NumberFormat(page.language);
   const figures = shown.figures.map(
     ([name, count]) => markup`<div><dt>${name}</dt><dd>${format.format(count)}</dd></div>`,
   );
-  const sent = Object.entries(shown.values).map(([name, value]) => hidden(name, value));
+  const sent = await hiddenValues(shown.values);
   const hint = shown.hint === undefined ? undefined : markup`<p class="soft">${shown.hint}</p>`;
   const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${sent}${stepsOf(page, shown.values, 'lines')}${shown.above}
 <section class="panel" aria-label="${text.title}"><dl class="figures">${figures}</dl>${hint}</section>
@@ -120,14 +122,15 @@ function lineName(page: Page, line: number): Markup {
 }
 
 /** The lines with errors, which can be left out or downloaded. */
-export function rejectedLinesPage(
+export async function rejectedLinesPage(
   page: Page,
   { values, read }: { readonly values: BatchValues; readonly read: RejectedLines },
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
   const { repair: text, errors } = page.text.batches;
   const { badLines, lineCount, errorCount } = read;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
-  const table = cellsOfLines(values.rows, new Set(byLine.keys()), readColumnsOf(values));
+  const lines = new Set(byLine.keys());
+  const table = await withPauses(cellsOfLines(values.rows, lines, readColumnsOf(values)));
   const rows = new Map(table.rows.map(({ line, cells }) => [line, cells]));
   const path = `${page.basePath}/cards/batches/lines`;
   const download = markup`<button class="button" formaction="${path}.xlsx">${text.downloadExcel}</button><button class="button" formaction="${path}.csv">${text.download}</button>`;
@@ -136,7 +139,7 @@ export function rejectedLinesPage(
     errorCount > read.errors.length
       ? ` ${fillPlain(errors.shown, { count: format.format(read.errors.length) })}`
       : '';
-  return linesPage(page, {
+  return await linesPage(page, {
     values: { ...values, seen: '' },
     figures: [
       [text.lines, lineCount],
@@ -201,14 +204,14 @@ function leftOutFigure(page: Page, values: BatchValues): readonly (readonly [nam
 }
 
 /** The lines of people who get more than one card: a warning. */
-export function repeatedLinesPage(
+export async function repeatedLinesPage(
   page: Page,
   {
     values,
     found: { cards, total },
     repeated,
   }: { readonly values: BatchValues; readonly found: FormCards; readonly repeated: readonly Repeated[] },
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
   const { repair: text } = page.text.batches;
   const items = repeated.slice(0, batchErrorsMax).map(
     ({ line, first, person, value }) =>
@@ -216,7 +219,7 @@ export function repeatedLinesPage(
 `,
   );
   const shown = page.amount(total);
-  return linesPage(page, {
+  return await linesPage(page, {
     values: { ...values, seen: 'yes' },
     figures: [
       [text.lines, cards.length],
@@ -246,10 +249,8 @@ export async function badLinesFile(
   if (read.kind !== 'lines' || read.badLines.length === 0) return undefined;
   const { errors: text } = page.text.batches;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
-  const { headings, columns, rows } = cellsOfLines(
-    values.rows,
-    new Set(read.badLines),
-    readColumnsOf(values),
+  const { headings, columns, rows } = await withPauses(
+    cellsOfLines(values.rows, new Set(read.badLines), readColumnsOf(values)),
   );
   const lines = rows.map(({ line, cells }) => [
     String(line),

@@ -14,12 +14,15 @@ import { Fault } from '../../domain/fault.ts';
 import type { CardToIssue } from '../../domain/cards/new-card.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { withPauses } from '../../service/batches/table-turns.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import { issueBatch } from '../../service/staff-actions/batch.ts';
 import {
   batchValues,
   countOf,
+  hiddenValues,
   lineErrorText,
+  longText,
   readBatch,
   readColumnsOf,
   type BatchFieldErrors,
@@ -102,7 +105,7 @@ ${shownNameError}</div>`;
 <div class="grid two"><section class="panel stack" aria-labelledby="file-cards"><h2 id="file-cards">${text.file}</h2><form class="stack" method="post" action="${action}" enctype="multipart/form-data">${hidden('kind', 'file')}
 <div class="dropzone">${tableIcon}<label for="file">${text.choose}</label><input id="file" name="file" type="file" accept=".xlsx,.csv,.tsv,.txt,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet,text/csv,text/tab-separated-values,text/plain" aria-describedby="file-hint"><p class="small soft" id="file-hint">${fillPlain(text.fileHint, { count: max })}</p></div>
 <p class="or">${text.or}</p>
-${textArea({ name: 'rows', label: text.rows, value: values.rows, hint: text.rowsHint, error: errors.rows })}
+${textArea({ name: 'rows', label: text.rows, value: await longText(values.rows), hint: text.rowsHint, error: errors.rows })}
 ${fileName}
 ${designOfCards('file')}
 <button class="button first">${text.check}</button></form></section>
@@ -129,12 +132,14 @@ async function rejectedPage(
     return throttled(await formPage(page, { values, above }), (read.fault.retryAfterSeconds ?? 1) * 1_000);
   }
   if (read.kind === 'fields') return await formPage(page, { values, errors: read.errors });
-  if (read.badLines.length > 0) return rejectedLinesPage(page, { values, read });
+  if (read.badLines.length > 0) return await rejectedLinesPage(page, { values, read });
   const { errors: text } = page.text.batches;
   // The file cannot be read from a line on.
   const sentences = read.errors.map(({ line, text: error }) => `${text.line} ${line}: ${error}`);
   const above = alert([plural(page.language, text.summary, read.errorCount), ...sentences].join(' '));
-  return await formPage(page, { values, above });
+  // A chosen file that cannot be read is repaired where it was made.
+  const shown = page.request.file ? { ...values, rows: '' } : values;
+  return await formPage(page, { values: shown, above });
 }
 
 type Confirmation = {
@@ -187,13 +192,16 @@ function earlierNotice(page: Page, { id, name, cards, createdAt }: Batch): Marku
 <label class="check"><input type="checkbox" name="again" value="yes" required>${text.issueAgain}</label>`;
 }
 
-function previewPage(page: Page, { values, found, earlier, errors, sends }: Confirmation): ConsoleResponse {
+async function previewPage(
+  page: Page,
+  { values, found, earlier, errors, sends }: Confirmation,
+): Promise<ConsoleResponse> {
   const { preview: text } = page.text.batches;
   const { cards, total } = found;
   const shownName = found.name === null ? undefined : markup`<h2>${found.name}</h2>`;
   const emailed = cards.filter(isEmailed).length;
   const emails = emailed === 0 ? undefined : markup` · ${plural(page.language, text.emailed, emailed)}`;
-  const sent = Object.entries(values).map(([name, value]) => hidden(name, value));
+  const sent = await hiddenValues(values);
   const currency = page.store.currency.code;
   const expected = (name: 'expected_count' | 'expected_total', label: string, error: string | undefined) => ({
     name,
@@ -227,7 +235,7 @@ ${time}<button class="button first big">${text.issue}</button>${columnsButton(pa
 async function valuesWithFile(
   page: Page,
 ): Promise<{ readonly values: BatchValues; readonly errors: BatchFieldErrors }> {
-  const values = batchValues(page);
+  const values = await batchValues(page);
   if (values.kind !== 'file') return { values, errors: {} };
   const day = dayText(dayOf(page.ctx.clock.now(), page.store.timeZone), page.language);
   const given = page.request.fileName
@@ -256,20 +264,20 @@ async function valuesWithFile(
 async function check(page: Page): Promise<ConsoleResponse> {
   const { values: sent, errors } = await valuesWithFile(page);
   if (Object.keys(errors).length > 0) return await formPage(page, { values: sent, errors });
-  const decision = await decideColumns(page, repairedValues(page, sent));
+  const decision = await decideColumns(page, await repairedValues(page, sent));
   if (decision.kind === 'open') return decision.response;
   const values = await decidedValues(page, decision.values);
   const read = await readBatch(page, values);
   if (read.kind !== 'cards') return await rejectedPage(page, values, read);
   const { found } = read;
   const repeated = values.seen === 'yes' ? [] : repeatedIn(found);
-  if (repeated.length > 0) return repeatedLinesPage(page, { values, found, repeated });
+  if (repeated.length > 0) return await repeatedLinesPage(page, { values, found, repeated });
   const [earlier, sends] = [await findEarlier(page, values), await sendsEmails(page)];
-  return previewPage(page, { values, found, earlier, sends });
+  return await previewPage(page, { values, found, earlier, sends });
 }
 
 async function downloadLines(page: Page, format: TableFormat): Promise<ConsoleResponse> {
-  const values = repairedValues(page, batchValues(page));
+  const values = await repairedValues(page, await batchValues(page));
   const file = await badLinesFile(page, values, format);
   return file ?? (await formPage(page, { values }));
 }
@@ -337,10 +345,11 @@ function noticeOf(page: Page, { code }: Fault): string | undefined {
 }
 
 /** The columns of a file, for the next one; nothing for equal cards and for a file without headings. */
-function decidedColumnsOf(values: BatchValues) {
+async function decidedColumnsOf(values: BatchValues) {
   const { columns, isHeadless = false } = readColumnsOf(values);
   if (values.kind !== 'file' || isHeadless || !columns) return {};
-  return { decided: { headings: readHead(values.rows, {}).headings, columns } };
+  const { headings } = await withPauses(readHead(values.rows, {}));
+  return { decided: { headings, columns } };
 }
 
 async function confirm(page: Page): Promise<ConsoleResponse> {
@@ -350,24 +359,24 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
   const before =
     key === undefined ? undefined : await findResult(page.services, page.request, key, isBatchId);
   if (before !== undefined) return seeOther(`/cards/batches/${before}`);
-  const values = batchValues(page);
+  const values = await batchValues(page);
   const read = await readBatch(page, values);
   if (read.kind !== 'cards') return await rejectedPage(page, values, read);
   const { found } = read;
   const [earlier, sends] = [await findEarlier(page, values), await sendsEmails(page)];
-  const again = (errors: NonNullable<Confirmation['errors']>): ConsoleResponse =>
-    previewPage(page, { values, found, earlier, errors, sends });
+  const again = async (errors: NonNullable<Confirmation['errors']>): Promise<ConsoleResponse> =>
+    await previewPage(page, { values, found, earlier, errors, sends });
   const timed = scheduled(page, found, sends);
   const differing = {
     ...differences(page, found),
     ...('error' in timed && { sendAt: timed.error }),
   };
-  if ('error' in timed || Object.keys(differing).length > 0) return again(differing);
-  if (key === undefined) return again({ notice: text.incomplete });
+  if ('error' in timed || Object.keys(differing).length > 0) return await again(differing);
+  if (key === undefined) return await again({ notice: text.incomplete });
   const isAgain = page.typed('again') === 'yes';
-  if (earlier && !isAgain) return again({ notice: text.again });
+  if (earlier && !isAgain) return await again({ notice: text.again });
   const fileKey = earlier ? undefined : fileKeyOf(values.digest);
-  const batch = { ...timed.found, file: { key: fileKey, ...decidedColumnsOf(values) } };
+  const batch = { ...timed.found, file: { key: fileKey, ...(await decidedColumnsOf(values)) } };
   try {
     const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, batch));
     page.services.startBatches();
@@ -379,21 +388,36 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
     const notice =
       noticeOf(page, error) ?? amountError(error, { currency: page.store.currency, language: page.language });
     if (notice === undefined) throw error;
-    return again({ notice });
+    return await again({ notice });
   }
+}
+
+/** Handles a form with a file in its turn. */
+function inTurn(handle: (page: Page) => Promise<ConsoleResponse>) {
+  return async (page: Page): Promise<ConsoleResponse> =>
+    page.typed('kind') === 'equal'
+      ? await handle(page)
+      : await page.services.tableTurns(page.store.id, () => handle(page));
 }
 
 /** A larger file than can be read gets a sentence. */
 const formBytesMax = 2 * batchFileBytesMax;
 
 export const newBatchRoutes: readonly StaffRoute[] = [
-  get('/cards/batches/new', 'issueBatches', (page) => formPage(page, { values: batchValues(page) })),
-  post('/cards/batches/new', 'issueBatches', check, { formBytesMax, acceptsFile: true }),
-  ...tableFormats.map((format) =>
-    post(`/cards/batches/lines.${format}`, 'issueBatches', (page) => downloadLines(page, format), {
-      formBytesMax,
-      acceptsFile: true,
-    }),
+  get('/cards/batches/new', 'issueBatches', async (page) =>
+    formPage(page, { values: await batchValues(page) }),
   ),
-  post('/cards/batches/issue', 'issueBatches', confirm, { formBytesMax, acceptsFile: true }),
+  post('/cards/batches/new', 'issueBatches', inTurn(check), { formBytesMax, acceptsFile: true }),
+  ...tableFormats.map((format) =>
+    post(
+      `/cards/batches/lines.${format}`,
+      'issueBatches',
+      inTurn((page) => downloadLines(page, format)),
+      {
+        formBytesMax,
+        acceptsFile: true,
+      },
+    ),
+  ),
+  post('/cards/batches/issue', 'issueBatches', inTurn(confirm), { formBytesMax, acceptsFile: true }),
 ];

@@ -2,7 +2,7 @@
 
 import type { Batch } from '../../domain/batches/batch.ts';
 import { emailKey, parseEmail } from '../../domain/email-address.ts';
-import { correctionLinesMax, readCorrections, tooManyLines } from '../../domain/emails/corrections.ts';
+import { correctionLinesMax, readCorrections, tooManyCorrections } from '../../domain/emails/corrections.ts';
 import { MalformedTable } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { batchKeyOf } from '../../service/batches/batch.ts';
@@ -14,6 +14,7 @@ import {
 } from '../../service/batches/campaign.ts';
 import { batchFileBytesMax } from '../../domain/batches/columns.ts';
 import { readTableFile } from '../../service/batches/table-file.ts';
+import { withPauses } from '../../service/batches/table-turns.ts';
 import { resendBatch } from '../../service/staff-actions/batch.ts';
 import { keptNotice, reasonOfEmail } from '../emails/texts.ts';
 import { alert, inputField } from '../kit/form.ts';
@@ -90,6 +91,8 @@ function undeliveredPage(
 ): ConsoleResponse {
   const { undelivered: text } = page.text.batches.campaign;
   const isRejected = errors.size > 0 || notice !== undefined || fileError !== undefined;
+  // Without an address to correct, there is no field for a file.
+  const above = notice ?? (emails.length === 0 ? fileError : undefined);
   const path = `${page.basePath}/cards/batches/${batch.id}`;
   const limit =
     emails.length < resentTogetherMax
@@ -107,7 +110,7 @@ function undeliveredPage(
 ${filePanel(page, path, fileError)}
 <form class="panel stack" method="post" action="${path}/resend" aria-labelledby="resend"><h2 id="resend">${text.resend}</h2>${keyInput(page.ctx)}
 <p class="hint">${text.resendHint}</p><div class="row"><button class="button">${plural(page.language, text.resendAction, emails.length)}</button></div></form>`;
-  const body = markup`<div class="stack change">${notice === undefined ? undefined : alert(notice)}${result}${keptNotice(page.services, page.language)}${forms}</div>`;
+  const body = markup`<div class="stack change">${above === undefined ? undefined : alert(above)}${result}${keptNotice(page.services, page.language)}${forms}</div>`;
   return page.show('/cards', { status: isRejected ? 422 : 200, ...frameOf(page, batch, text.title), body });
 }
 
@@ -180,7 +183,7 @@ async function fillAddresses(page: Page): Promise<ConsoleResponse> {
   try {
     const table = await readTableFile(file, { decimalSign: decimalSignIn(page.language) });
     const keys = new Set(opened.emails.map(({ email }) => emailKey(email.address)));
-    const { right, unclear } = readCorrections(table.text, keys);
+    const { right, unclear } = await withPauses(readCorrections(table.text, keys));
     const typed = new Map(
       opened.emails.flatMap(({ email }) => {
         const address = right.get(emailKey(email.address));
@@ -200,7 +203,7 @@ async function fillAddresses(page: Page): Promise<ConsoleResponse> {
 
 function tableErrorText(page: Page, { line, message }: MalformedTable): string {
   const { file: text } = page.text.batches.campaign.undelivered;
-  if (message !== tooManyLines) return lineErrorText({ line, field: null, message }, page.language);
+  if (message !== tooManyCorrections) return lineErrorText({ line, field: null, message }, page.language);
   return fillPlain(text.lines, { count: new Intl.NumberFormat(page.language).format(correctionLinesMax) });
 }
 
@@ -214,7 +217,12 @@ export const undeliveredRoutes: readonly StaffRoute[] = [
   ...tableFormats.map((format) =>
     get(`/cards/batches/:id/undelivered.${format}`, 'changeEmails', (page) => download(page, format)),
   ),
-  post('/cards/batches/:id/addresses', 'changeEmails', fillAddresses, { formBytesMax, acceptsFile: true }),
+  post(
+    '/cards/batches/:id/addresses',
+    'changeEmails',
+    (page) => page.services.tableTurns(page.store.id, () => fillAddresses(page)),
+    { formBytesMax, acceptsFile: true },
+  ),
   post('/cards/batches/:id/correct', 'changeEmails', correct),
   post('/cards/batches/:id/resend', 'changeEmails', resend),
 ];

@@ -11,11 +11,14 @@ import { fill, textsOf } from './texts.ts';
 const texts = textsOf('errors');
 const frames = textsOf('frame');
 
-type Kind = 'notFound' | 'crossSite' | 'tooMany' | 'busy' | 'unknown' | 'invalid' | 'closedPlace';
+type Kind =
+  'notFound' | 'crossSite' | 'tooMany' | 'busy' | 'unknown' | 'invalid' | 'closedPlace' | 'otherFile';
 
 function kindOf({ code, errors }: Pick<Fault, 'code' | 'errors'>): Kind {
   // Only a till at a closed location has this error: a page names no location of a movement.
   if (errors?.['location_id']) return 'closedPlace';
+  // Only the turns of files with tables have this one.
+  if (errors?.['file']) return 'otherFile';
   switch (code) {
     case 'not-found':
     case 'method-not-allowed':

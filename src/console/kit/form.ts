@@ -70,7 +70,7 @@ export function inputField({
 }
 
 /** A labeled field of several lines. */
-export function textArea({ value = '', ...text }: FieldText & { readonly value?: string }): Markup {
+export function textArea({ value = '', ...text }: FieldText & { readonly value?: string | Markup }): Markup {
   const { name } = text;
   return labeled(
     text,
@@ -101,7 +101,7 @@ export function optionsOf(options: readonly Option[], value: string): readonly M
   });
 }
 
-export function hidden(name: string, value: string): Markup {
+export function hidden(name: string, value: string | Markup): Markup {
   return markup`<input type="hidden" name="${name}" value="${value}">`;
 }
 

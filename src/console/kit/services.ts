@@ -40,6 +40,7 @@ import type { Storage } from '../../storage/storage.ts';
 import type { SaleKey } from '../../domain/online-sales/sale.ts';
 import type { Checkout } from '../../service/online-sales/checkout.ts';
 import type { ReportRuns } from '../../service/books/report-runs.ts';
+import type { TableTurns } from '../../service/batches/table-turns.ts';
 import type { Turns } from '../../service/turns.ts';
 import type { Brand } from './brand.ts';
 import type { PageFrame } from './frame.ts';
@@ -51,6 +52,8 @@ export type ConsoleServices = {
   /** The turns of reads that take some milliseconds, shared with the API. */
   readonly turns: Turns;
   readonly reports: ReportRuns;
+  /** The turns of files with tables. */
+  readonly tableTurns: TableTurns;
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
   /** Whether the service can send emails. */

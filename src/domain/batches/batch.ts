@@ -6,6 +6,7 @@ import { newCardErrors, newCardFieldNames, newCardFields, newCardOf } from '../c
 import type { CardToIssue, NewCardField, NewCardValues } from '../cards/new-card.ts';
 import type { Store } from '../stores/store.ts';
 import { int64Max } from '../int64.ts';
+import { Steps, type Paused } from '../paused.ts';
 
 /** Maximum number of cards of a batch. */
 export const batchCardsMax = 10_000;
@@ -93,11 +94,14 @@ const known: ReadonlySet<string> = new Set(newCardFieldNames);
 /** The part of a name or of a cell that an error shows. */
 export const shownNameLengthMax = 64;
 
+/** The work of parsing a card, as a length of text. */
+const cardLength = 250;
+
 /**
  * Parses the cards of a batch: objects with the fields of a new card. The caller has limited their number.
  * @param sent the fields of each card, by name.
  */
-export function parseBatch(sent: Iterable<unknown>, place: Place): ParsedBatch {
+export function* parseBatch(sent: Iterable<unknown>, place: Place): Paused<ParsedBatch> {
   const errors: BatchError[] = [];
   let errorCount = 0;
   const withErrors = new Set<number>();
@@ -109,10 +113,12 @@ export function parseBatch(sent: Iterable<unknown>, place: Place): ParsedBatch {
   };
   const cards: CardToIssue[] = [];
   const places = new Map<string, number>();
+  const steps = new Steps();
   let minor = 0n;
   let index = -1;
   for (const fields of sent) {
     index += 1;
+    if (steps.isDue(cardLength)) yield;
     const card = parseCard(fields, { place, index, add });
     if (!card) continue;
     const first = card.code ? places.get(card.code.reveal()) : undefined;

@@ -4,6 +4,7 @@ import { batchCardsMax, shownNameLengthMax, tooManyCards } from './batch.ts';
 import { columnOfHeading, headingKeyOf, type FileColumn } from './column-names.ts';
 import { newCardFieldNames } from '../cards/new-card.ts';
 import { textOfCell } from '../csv.ts';
+import { Steps, type Paused } from '../paused.ts';
 import {
   fileTooLarge,
   lineSeparator,
@@ -34,15 +35,17 @@ export type FileTable = {
 };
 
 /** @throws MalformedTable. */
-export function readTable(
+export function* readTable(
   file: Uint8Array | string,
   { columns: decided, isHeadless = false }: ReadColumns = {},
-): FileTable {
+): Paused<FileTable> {
   if (file.length > batchFileBytesMax) throw new MalformedTable(1, fileTooLarge);
   const { separator, records } = tableOf(typeof file === 'string' ? file : textOfFile(file));
   let header: TableRecord | undefined;
   const rows: TableRecord[] = [];
+  const steps = new Steps();
   for (const row of records) {
+    if (steps.isDue(row.end - row.start)) yield;
     // Spreadsheets write lines without content.
     if (row.cells.every((cell) => cell === '')) continue;
     if (!header && !isHeadless) {
@@ -77,7 +80,7 @@ function columnsOfHeadings(
     throw new MalformedTable(
       line,
       `${unknownColumn} ${JSON.stringify(heading)}: the columns are ${newCardFieldNames.join(', ')}`,
-      heading,
+      { cell: heading },
     );
   }
   const columns = withNames(named).map((column) => column ?? null);
@@ -152,10 +155,13 @@ export type TableHead = {
 const sampledRows = 20;
 
 /** @throws MalformedTable. */
-export function readHead(file: string, { isHeadless = false }: Pick<ReadColumns, 'isHeadless'>): TableHead {
-  const width = widthOf(file);
+export function* readHead(
+  file: string,
+  { isHeadless = false }: Pick<ReadColumns, 'isHeadless'>,
+): Paused<TableHead> {
+  const width = yield* widthOf(file);
   const columns = Array.from({ length: width }, () => null);
-  const { headings, rows } = readTable(file, { columns, isHeadless });
+  const { headings, rows } = yield* readTable(file, { columns, isHeadless });
   const some = rows.slice(0, sampledRows);
   const samples = columns.map((_, place) => {
     const filled = some.find(({ cells }) => (cells[place] ?? '').trim() !== '');
@@ -165,18 +171,22 @@ export function readHead(file: string, { isHeadless = false }: Pick<ReadColumns,
 }
 
 /** The number of cells of the first line with content. */
-function widthOf(file: string): number {
-  for (const { cells } of tableOf(file).records) if (cells.some((cell) => cell !== '')) return cells.length;
+function* widthOf(file: string): Paused<number> {
+  const steps = new Steps();
+  for (const { cells, start, end } of tableOf(file).records) {
+    if (cells.some((cell) => cell !== '')) return cells.length;
+    if (steps.isDue(end - start)) yield;
+  }
   return 0;
 }
 
 /** The headings and columns of a file that was read before, and the cells of some of its lines as they are in the file. */
-export function cellsOfLines(
+export function* cellsOfLines(
   file: Uint8Array | string,
   lines: ReadonlySet<number>,
   read?: ReadColumns,
-): Pick<FileTable, 'headings' | 'columns' | 'rows'> {
-  const { headings, columns, rows } = readTable(file, read);
+): Paused<Pick<FileTable, 'headings' | 'columns' | 'rows'>> {
+  const { headings, columns, rows } = yield* readTable(file, read);
   return { headings, columns, rows: rows.filter(({ line }) => lines.has(line)) };
 }
 
@@ -184,11 +194,13 @@ export function cellsOfLines(
 export type Repairs = ReadonlyMap<number, ReadonlyMap<number, string>>;
 
 /** The file with other texts in some cells. All rows stay in their lines. @throws MalformedTable. */
-export function repairedTable(file: string, repairs: Repairs): string {
+export function* repairedTable(file: string, repairs: Repairs): Paused<string> {
   const { separator, records } = tableOf(file);
   const parts: string[] = [];
+  const steps = new Steps();
   let at = 0;
   for (const { line, cells, start, end } of records) {
+    if (steps.isDue(end - start)) yield;
     const own = repairs.get(line);
     if (!own) continue;
     const written = cells

@@ -9,6 +9,7 @@ import type { BatchError, ParsedBatch } from './batch.ts';
 import type { FileColumn } from './column-names.ts';
 import { readTable, type FileTable, type ReadColumns } from './columns.ts';
 import { formatMoney } from '../money/money.ts';
+import { Steps, type Paused } from '../paused.ts';
 import { newCardFromText, type NewCardField } from '../cards/new-card.ts';
 import type { Store } from '../stores/store.ts';
 import { MalformedTable, type TableRecord } from '../table-text.ts';
@@ -62,14 +63,14 @@ export type BatchFile =
   (Extract<ParsedBatch, { readonly ok: true }> & { readonly lines: readonly number[] }) | RejectedFile;
 
 /** Parses a file, and its gift cards. @param file its bytes, or its text. */
-export function parseBatchFile(
+export function* parseBatchFile(
   file: Uint8Array | string,
   place: Parameters<typeof parseBatch>[1],
   reader: FileReader,
-): BatchFile {
+): Paused<BatchFile> {
   let table;
   try {
-    table = readTable(file, reader);
+    table = yield* readTable(file, reader);
   } catch (error) {
     if (!(error instanceof MalformedTable)) throw error;
     const { line, message, cell } = error;
@@ -80,28 +81,36 @@ export function parseBatchFile(
   if (rows.length === 0)
     return rejectedFile({ line: 1, field: null, message: 'must be followed by at least one gift card' });
   const lines = rows.map(({ line }) => line);
-  const notation = notationOf({ rows, columns }, place.store, reader);
+  const notation = yield* notationOf({ rows, columns }, place.store, reader);
   const errors: LineError[] = [];
-  const cards = rows.map((row) =>
-    fieldsOf(row, columns, { notation, store: place.store, add: (error) => errors.push(error) }),
-  );
-  const parsed = parseBatch(cards, place);
-  if (parsed.ok && errors.length === 0) return { ...parsed, lines };
+  let errorCount = 0;
+  const badLines = new Set<number>();
+  // The errors are in the order of the lines.
+  const add = (error: LineError): void => {
+    errorCount += 1;
+    badLines.add(error.line);
+    if (errors.length < batchErrorsMax) errors.push(error);
+  };
+  const cards: unknown[] = [];
+  const steps = new Steps();
+  for (const row of rows) {
+    if (steps.isDue(row.end - row.start)) yield;
+    cards.push(fieldsOf(row, columns, { notation, store: place.store, add }));
+  }
+  const parsed = yield* parseBatch(cards, place);
+  if (parsed.ok && errorCount === 0) return { ...parsed, lines };
   const others = parsed.ok ? { errors: [], errorCount: 0, rejected: [] } : parsed;
   const ofCards = errorsByLine(others.errors, lines).map((error, index) => ({
     ...error,
     ...shownCell(rows[others.errors[index]?.index ?? 0], columns, error.field),
   }));
-  const badLines = new Set([
-    ...errors.map(({ line }) => line),
-    ...others.rejected.map((index) => lines[index] ?? 0),
-  ]);
+  for (const index of others.rejected) badLines.add(lines[index] ?? 0);
   return {
     ok: false,
     errors: [...errors, ...ofCards]
       .toSorted((left, right) => left.line - right.line)
       .slice(0, batchErrorsMax),
-    errorCount: errors.length + others.errorCount,
+    errorCount: errorCount + others.errorCount,
     badLines: [...badLines].toSorted((left, right) => left - right),
     lineCount: rows.length,
   };
@@ -112,8 +121,9 @@ function rejectedFile(error: LineError): RejectedFile {
 }
 
 /** The lines in which the gift cards of a file begin that was accepted before. */
-export function linesOfCards(file: string): readonly number[] {
-  return readTable(file).rows.map(({ line }) => line);
+export function* linesOfCards(file: string): Paused<readonly number[]> {
+  const { rows } = yield* readTable(file);
+  return rows.map(({ line }) => line);
 }
 
 /** The errors of the cards of a file, by line. */
@@ -129,20 +139,23 @@ export function errorsByLine(errors: readonly BatchError[], lines: readonly numb
 type Notation = Pick<FileReader, 'decimalSign' | 'dayOrder'>;
 
 /** The notation of the file: that of its cells if they agree, otherwise the one that was decided. */
-function notationOf(
+function* notationOf(
   { rows, columns }: Pick<FileTable, 'rows' | 'columns'>,
   { currency }: Store,
   { decimalSign, dayOrder }: FileReader,
-): Notation {
+): Paused<Notation> {
   const signs = new Set<DecimalSign>();
   const orders = new Set<DayOrder>();
-  for (const [place, column] of columns.entries())
-    for (const { cells } of rows) {
+  const steps = new Steps();
+  for (const { cells, start, end } of rows) {
+    if (steps.isDue(end - start)) yield;
+    for (const [place, column] of columns.entries()) {
       const sign = column === 'initial_value' ? decimalSignOf(cells[place] ?? '', currency) : null;
       const order = isDay(column) ? dayOrderOf(cells[place] ?? '') : null;
       if (sign !== null) signs.add(sign);
       if (order !== null) orders.add(order);
     }
+  }
   return { decimalSign: agreed(signs, decimalSign), dayOrder: agreed(orders, dayOrder) };
 }
 
@@ -155,26 +168,27 @@ function agreed<T>(values: ReadonlySet<T>, otherwise: T | null): T | null {
 export type Doubts = { readonly amount: string | null; readonly day: string | null };
 
 /** @throws MalformedTable. */
-export function doubtsOf(file: string, store: Store, decided: ReadColumns): Doubts {
-  const table = readTable(file, decided);
-  const notation = notationOf(table, store, fileAlone);
-  const find = (isOpen: (cell: string, column: FileColumn) => boolean): string | null => {
-    for (const { cells } of table.rows)
-      for (const [place, column] of table.columns.entries()) {
-        const cell = cells[place] ?? '';
-        if (isOpen(cell, column)) return cell.slice(0, shownNameLengthMax);
-      }
-    return null;
-  };
+export function* doubtsOf(file: string, store: Store, decided: ReadColumns): Paused<Doubts> {
+  const table = yield* readTable(file, decided);
+  const notation = yield* notationOf(table, store, fileAlone);
   const { currency } = store;
-  return {
-    amount: find((cell, column) => {
-      if (column !== 'initial_value') return false;
-      const read = parseWrittenAmount(cell, { currency, decimalSign: notation.decimalSign });
-      return !read.ok && read.error === ambiguousAmount;
-    }),
-    day: find((cell, column) => isDay(column) && writtenDay(cell, notation.dayOrder) === null),
+  const isAmbiguous = (cell: string): boolean => {
+    const read = parseWrittenAmount(cell, { currency, decimalSign: notation.decimalSign });
+    return !read.ok && read.error === ambiguousAmount;
   };
+  const steps = new Steps();
+  let amount: string | null = null;
+  let day: string | null = null;
+  for (const { cells, start, end } of table.rows) {
+    if (steps.isDue(end - start)) yield;
+    for (const [place, column] of table.columns.entries()) {
+      const cell = cells[place] ?? '';
+      const shown = cell.slice(0, shownNameLengthMax);
+      if (amount === null && column === 'initial_value' && isAmbiguous(cell)) amount = shown;
+      if (day === null && isDay(column) && writtenDay(cell, notation.dayOrder) === null) day = shown;
+    }
+  }
+  return { amount, day };
 }
 
 function isDay(column: FileColumn | undefined): boolean {

@@ -5,12 +5,13 @@
 
 import { textOfCell } from '../csv.ts';
 import { emailKey, emailLengthMax, parseEmail } from '../email-address.ts';
+import { Steps, type Paused } from '../paused.ts';
 import { MalformedTable, tableOf } from '../table-text.ts';
 
 /** Whole lists of recipients are accepted as well, of which few lines are corrections. */
 export const correctionLinesMax = 10_000;
 
-export const tooManyLines = 'is above the limit of lines';
+export const tooManyCorrections = `is above the limit of ${correctionLinesMax.toLocaleString('en')} lines`;
 
 export type Corrections = {
   /** The right addresses by the keys of those that did not work. */
@@ -23,12 +24,14 @@ export type Corrections = {
  * @param wrong the keys of the addresses that did not work.
  * @throws MalformedTable if the table cannot be read, or has too many lines.
  */
-export function readCorrections(text: string, wrong: ReadonlySet<string>): Corrections {
+export function* readCorrections(text: string, wrong: ReadonlySet<string>): Paused<Corrections> {
   const found = new Map<string, Set<string | null>>();
   let lines = 0;
-  for (const { line, cells } of tableOf(text).records) {
+  const steps = new Steps();
+  for (const { line, cells, start, end } of tableOf(text).records) {
+    if (steps.isDue(end - start)) yield;
     lines += 1;
-    if (lines > correctionLinesMax) throw new MalformedTable(line, tooManyLines);
+    if (lines > correctionLinesMax) throw new MalformedTable(line, tooManyCorrections);
     const addresses = new Map(cells.flatMap(addressesIn));
     const [old, ...more] = [...addresses.keys()].filter((key) => wrong.has(key));
     if (old === undefined) continue;

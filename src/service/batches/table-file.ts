@@ -1,97 +1,99 @@
-/** Uploaded tables as text: CSV in any encoding, and workbooks (XLSX), which are limited before they are unpacked. */
+/**
+ * Reads uploaded tables in a thread of their own, whose memory and processor time are limited: whatever is in a file, the
+ * result is its text or a sentence about it, and other requests do not wait.
+ */
 
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { batchFileBytesMax } from '../../domain/batches/columns.ts';
-import type { DecimalSign } from '../../domain/money/written-amount.ts';
-import { fileTooLarge, MalformedTable, notText, textOfFile } from '../../domain/table-text.ts';
-import {
-  readRelations,
-  readSharedTexts,
-  readSheet,
-  readStyles,
-  readWorkbook,
-  workbookParts,
-  type Paused,
-} from '../../domain/workbook.ts';
-import { MalformedXml } from '../../domain/xml.ts';
-import {
-  isArchive,
-  openArchive,
-  UnreadableArchive,
-  type Archive,
-  type ArchiveLimits,
-} from '../../platform/zip.ts';
-
-/** 10,000 cards with ten cells each are about 6 MiB of XML, 12 times as large as the file. */
-const workbookLimits: ArchiveLimits = { entriesMax: 1_000, bytesMax: 32 * 2 ** 20, ratioMax: 200 };
+import { fileTooLarge, MalformedTable, tooMuchWork } from '../../domain/table-text.ts';
+import { startThread } from '../../platform/program-files.ts';
+import type { TableFile, TableNotation } from './table-reader.ts';
 
 /** The digest by which a file is known again, in hexadecimal digits. */
 export function digestOfFile(file: Uint8Array | string): string {
   return createHash('sha256').update(file).digest('hex');
 }
 
-export type TableFile = {
-  readonly text: string;
-  /** The name of its sheet; null: it is not a workbook. */
-  readonly sheet: string | null;
-};
+export type TableOrder = TableNotation & { readonly bytes: Uint8Array };
 
-/**
- * @param options.decimalSign that of numbers of a workbook, which are written in the notation of the reader.
- * @throws MalformedTable if the file is not a table, or above a limit.
- */
+export type TableReport =
+  /** The modules are loaded: later errors are due to the file. */
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'table'; readonly table: TableFile }
+  | { readonly kind: 'malformed'; readonly line: number; readonly message: string };
+
+/** 10,000 rows of 64 cells need half of it. `--max-old-space-size` has priority in V8; the reader limits lengths first. */
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16 };
+
+/** 10,000 rows of 64 cells need less than half of it, and usual files a tenth. */
+const ownProcessorMsMax = 4_000;
+const checkPeriodMs = 100;
+/** A thread that does not say its processor time for 30 seconds is ended as well. */
+const checksMax = 300;
+
+function startOwn(order: TableOrder): Worker {
+  return startThread('service/batches/table-thread-main', {
+    name: 'table',
+    workerData: order,
+    execArgv: [],
+    resourceLimits,
+  });
+}
+
+/** @throws MalformedTable if the file is not a table, or above a limit. */
 export async function readTableFile(
   bytes: Uint8Array,
-  { decimalSign }: { readonly decimalSign: DecimalSign },
+  notation: TableNotation,
+  {
+    start = startOwn,
+    processorMsMax = ownProcessorMsMax,
+  }: { readonly start?: (order: TableOrder) => Worker; readonly processorMsMax?: number } = {},
 ): Promise<TableFile> {
   if (bytes.length > batchFileBytesMax) throw new MalformedTable(1, fileTooLarge);
-  if (!isArchive(bytes)) return { text: textOfFile(bytes), sheet: null };
+  // A view would be sent with the whole request.
+  const worker = start({ ...notation, bytes: Uint8Array.from(bytes) });
+  const { promise, resolve, reject } = Promise.withResolvers<Exclude<TableReport, { kind: 'begun' }>>();
+  const exceeded = (cause?: unknown): void => reject(new MalformedTable(1, tooMuchWork, { cause }));
+  let hasBegun = false;
+  worker.on('message', (report: TableReport) => {
+    if (report.kind === 'begun') hasBegun = true;
+    else resolve(report);
+  });
+  worker.on('error', (error: unknown) => {
+    if (hasBegun) exceeded(error);
+    else
+      reject(error instanceof Error ? error : new Error('the thread of a table has ended', { cause: error }));
+  });
+  worker.on('exit', () => exceeded());
+  const watch = watchProcessorTime(worker, { processorMsMax, exceeded });
   try {
-    return await readSheets(openArchive(bytes, workbookLimits), decimalSign);
-  } catch (error) {
-    if (error instanceof UnreadableArchive || error instanceof MalformedXml)
-      throw new MalformedTable(1, notText);
-    throw error;
+    const report = await promise;
+    if (report.kind === 'malformed') throw new MalformedTable(report.line, report.message);
+    return report.table;
+  } finally {
+    clearInterval(watch);
+    await worker.terminate();
   }
 }
 
-async function readSheets(archive: Archive, decimalSign: DecimalSign): Promise<TableFile> {
-  const read = async (name: string): Promise<string | undefined> => {
-    const part = await archive.read(name);
-    return part && xmlOf(part);
-  };
-  const book = await read(workbookParts.workbook);
-  const relations = await read(workbookParts.relations);
-  if (book === undefined || relations === undefined) throw new MalformedTable(1, notText);
-  const { sheets, daySystem } = await completed(readWorkbook(book));
-  const parts = await completed(readRelations(relations));
-  const styles = await completed(readStyles((await read(workbookParts.styles)) ?? ''));
-  const texts = await completed(readSharedTexts((await read(workbookParts.texts)) ?? ''));
-  const place = { texts, styles, daySystem, decimalSign, lengthMax: batchFileBytesMax };
-  for (const { name, relation } of sheets) {
-    const xml = await read(parts.get(relation) ?? '');
-    if (xml === undefined) continue;
-    const text = await completed(readSheet(xml, place));
-    if (text !== '') return { text, sheet: name };
-  }
-  throw new MalformedTable(1, 'must have the names of the columns');
-}
-
-/** Runs a reader, between whose parts other requests run. */
-async function completed<Result>(reader: Paused<Result>): Promise<Result> {
-  for (;;) {
-    const step = reader.next();
-    if (step.done === true) return step.value;
-    await setImmediate();
-  }
-}
-
-/** @throws MalformedXml if the part is not UTF-8, which all programs write. */
-function xmlOf(part: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(part);
-  } catch {
-    throw new MalformedXml('is not UTF-8');
-  }
+/** Measures processor time, so that a busy machine does not reject a file. */
+function watchProcessorTime(
+  worker: Worker,
+  { processorMsMax, exceeded }: { readonly processorMsMax: number; readonly exceeded: () => void },
+): NodeJS.Timeout {
+  let unanswered = 0;
+  return setInterval(() => {
+    unanswered += 1;
+    if (unanswered > checksMax) exceeded();
+    if (unanswered > 1) return;
+    worker.cpuUsage().then(
+      ({ user, system }) => {
+        unanswered = 0;
+        if ((user + system) / 1_000 > processorMsMax) exceeded();
+      },
+      // It has ended, which is an event of its own.
+      () => undefined,
+    );
+  }, checkPeriodMs);
 }
