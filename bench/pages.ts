@@ -22,6 +22,7 @@ import { readCommand } from './options.ts';
 import { largesse, startService, type Environment, type Server } from './processes.ts';
 import { lowerQuartile } from './statistics.ts';
 import { thisTree } from './tree.ts';
+import { addBatch, signIn, type Visit } from './visit.ts';
 
 const { values } = parseArgs({
   options: {
@@ -36,7 +37,6 @@ const requestsPerPage = Number(values.requests);
 const warmUpRequests = 5;
 /** A stream does not end; the others lead to another page. */
 const omitted = new Set(['/live', '/setup']);
-const password = 'correct horse battery';
 
 /** Lists that no page links to, or that read most. */
 const lists = [
@@ -86,33 +86,6 @@ function pagesOfTill(card: string, entry: string): readonly string[] {
 }
 
 const laterPage = /[?&](?:cursor|history|before)=/;
-
-type Visit = (path: string, form?: Readonly<Record<string, string>>) => Promise<Response>;
-
-/** Signs a new owner in with a link. */
-async function signIn(port: number, link: string): Promise<Visit> {
-  const origin = `http://localhost:${port}`;
-  const cookies = new Map<string, string>();
-  const visit: Visit = async (path, form) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      redirect: 'manual',
-      headers: {
-        accept: 'text/html',
-        origin: `http://127.0.0.1:${port}`,
-        cookie: Array.from(cookies, (pair) => pair.join('=')).join('; '),
-      },
-      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
-    });
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-      cookies.set(name, value);
-    }
-    return response;
-  };
-  const joined = await visit(new URL(link, origin).pathname, { password });
-  if (joined.status !== 303) throw new Error(`joining returned ${joined.status}`);
-  return visit;
-}
 
 type Page = {
   readonly row: readonly string[];
@@ -224,14 +197,8 @@ async function addActivity(service: Server, environment: Environment, store: str
 }
 
 /** Issues a batch. @returns its page, and that of its sheets */
-async function addBatch(visit: Visit): Promise<readonly string[]> {
-  const equal = { kind: 'equal', count: '500', value: '10', name: 'Bench' };
-  const check = await (await visit('/cards/batches/new', equal)).text();
-  const [, key = ''] = /name="key" value="([^"]+)"/.exec(check) ?? [];
-  const sums = { expected_count: '500', expected_total: '5000' };
-  const issued = await visit('/cards/batches/issue', { ...equal, ...sums, key });
-  const path = issued.headers.get('location');
-  if (path === null) throw new Error(`issuing a batch returned ${issued.status}: ${await issued.text()}`);
+async function issuedBatch(visit: Visit): Promise<readonly string[]> {
+  const path = await addBatch(visit, { count: 500, value: 10 });
   for (let waits = 0; waits < 600; waits += 1) {
     if ((await (await visit(path)).text()).includes('codes.csv')) return [path, `${path}/print`];
     await setTimeout(100);
@@ -249,8 +216,8 @@ async function report(environment: Environment, log: string, title: string): Pro
   // In production, pages need PUBLIC_URL.
   const settings = { ...environment, NODE_ENV: 'development', LOG_LEVEL: 'warn' };
   const service = await startService(thisTree, { environment: settings, log });
-  const visit = await signIn(service.port, link);
-  const batch = await addBatch(visit);
+  const visit = await signIn(service, link);
+  const batch = await issuedBatch(visit);
   // The last card, which the lists have first.
   const code = await addActivity(service, environment, store.domain);
   const rows = [...(await measurePages(service, visit, batch))];
