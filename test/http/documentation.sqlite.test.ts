@@ -89,9 +89,7 @@ function htmlPages({ pages }: Crawled): readonly (readonly [string, Received])[]
   return [...pages].filter(([, { headers }]) => headers.get('content-type')?.startsWith('text/html'));
 }
 
-const elsewhere: ReadonlySet<string> = new Set([
-  'https://www.standardwebhooks.com/',
-]);
+const elsewhere: ReadonlySet<string> = new Set(['https://www.standardwebhooks.com/']);
 
 for (const [prefix, crawled] of [
   ['', atRoot],
