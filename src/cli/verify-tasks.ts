@@ -15,6 +15,7 @@ export type ThreadData = {
   readonly file: string;
   readonly plan: Plan;
   readonly publicIdKey: Words;
+  readonly externalIdKeys: readonly Uint8Array[];
   readonly mismatchesMax: number;
   /** Its place in `rowsRead`. */
   readonly thread: number;

@@ -46,6 +46,7 @@ export async function verifyRows(
     return await storage.read(() => verify(mismatchesMax, { keys, reached }));
   const { file } = database;
   const { publicIdKey } = keys;
+  const externalIdKeys = keys.digestKeys('external-id');
   const plan = await storage.read(function* () {
     return yield* planVerification({ cardsInPass: cardsInPass ?? (yield* cardsInPassOf(threads)) });
   });
@@ -54,7 +55,7 @@ export async function verifyRows(
     rowsRead: new BigInt64Array(new SharedArrayBuffer(8 * threads)),
   };
   const others = Array.from({ length: threads - 1 }, (_, other) =>
-    startVerifying({ file, plan, publicIdKey, mismatchesMax, thread: other + 1, progress }),
+    startVerifying({ file, plan, publicIdKey, externalIdKeys, mismatchesMax, thread: other + 1, progress }),
   );
   try {
     const reach = (rows: number): void => {

@@ -12,13 +12,13 @@ import { nameSourcesInStacks } from '../platform/stack-traces.ts';
 nameSourcesInStacks();
 
 assert(parentPort, 'this module runs in a worker thread only');
-const { file, plan, publicIdKey, mismatchesMax, thread, progress } = workerData as ThreadData;
+const { file, plan, publicIdKey, externalIdKeys, mismatchesMax, thread, progress } = workerData as ThreadData;
 const { database, begin, drive } = openToRead(file, (name) => connect(name, { readOnly: true })).opened;
 try {
   begin();
   const options = {
     mismatchesMax,
-    keys: { publicIds: publicIdsOf(publicIdKey) },
+    keys: { publicIds: publicIdsOf(publicIdKey), digestKeys: () => externalIdKeys },
     reached: (rows: number) => void Atomics.store(progress.rowsRead, thread, BigInt(rows)),
     next: nextTask(plan, progress),
   };

@@ -89,6 +89,8 @@ export type Keys = {
   digest(purpose: Purpose, text: string): Uint8Array;
   /** The digests under every key, the one in use first. They find rows that were written with an older key. */
   digests(purpose: Purpose, text: string): readonly Uint8Array[];
+  /** The keys of the digests of a purpose, for a thread that has no other keys: `digestWith`. */
+  digestKeys(purpose: Purpose): readonly Uint8Array[];
   /** Encrypts with AES-256-GCM. `boundTo` identifies the row; `open` requires the same value. */
   seal(purpose: Purpose, plain: Uint8Array, boundTo: string, nonce: Uint8Array): Uint8Array;
   /** Decrypts the result of `seal`. @throws Error if it was changed or moved to another row, or its key is missing. */
@@ -122,6 +124,7 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
     signers: rings.map(({ id, deriveKey }) => signerOf(id, () => deriveKey('checkpoint'))),
     digest: (purpose, text) => current.digest(purpose, text),
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
+    digestKeys: (purpose) => rings.map((ring) => ring.deriveKey(purpose)),
     seal(purpose, plain, boundTo, nonce) {
       assert.equal(nonce.length, sealNonceLength);
       const cipher = createCipheriv('aes-256-gcm', current.deriveKey(purpose), nonce);
@@ -181,9 +184,13 @@ function ringOf({ id, secret }: MasterKey) {
   return {
     id,
     deriveKey,
-    digest: (purpose: Purpose, text: string): Uint8Array =>
-      createHmac('sha256', deriveKey(purpose)).update(text).digest(),
+    digest: (purpose: Purpose, text: string): Uint8Array => digestWith(deriveKey(purpose), text),
   };
+}
+
+/** HMAC-SHA-256 of the text: 32 bytes. */
+export function digestWith(key: Uint8Array, text: string): Uint8Array {
+  return createHmac('sha256', key).update(text).digest();
 }
 
 /** PKCS #8 of an Ed25519 key, before the 32 bytes of its seed (RFC 8410). */

@@ -38,9 +38,8 @@ const noStore = /: has rows of this store, but there is no such store$/;
 const ofChange = /^the hash of change \d+ does not match its content$/;
 const suspension = /^(?:is suspended, but has no change of|differs from what was issued|has another suspend)/;
 const lastChange = /^has another last change than the end of its chain$/;
-const unchangedName =
-  'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
-const unchangedBatch = 'It is not repeated anywhere, and moves no money.';
+const unchangedField =
+  'A recorded change of it is compared with the card. One that never changed is not repeated anywhere.';
 const orderOfCommits = 'It is the order of the commits on this server, and is not copied.';
 const ofHold = /^has holds that differ from their events$/;
 
@@ -95,8 +94,11 @@ export const tables: Readonly<Record<string, TableCase>> = {
       balance: { finds: /^has a balance that is not the sum of its transfers$/ },
       held: { finds: /^has a held amount that is not the sum of its open holds$/ },
       redeemed: { finds: /^has a redeemed amount that is not the sum of its redemptions$/ },
-      batch_id: { unverified: unchangedBatch },
-      viewed_at: { unverified: unchangedBatch },
+      batch_id: {
+        finds: /^names a batch that does not exist$|^is of another batch than the one that issued it$/,
+        insteadOfNull: 7n,
+      },
+      viewed_at: { unverified: 'It is not repeated anywhere, and moves no money.' },
       last_characters: { finds: ofRecord },
       code_lookup: {
         finds: /^refers to a code that does not exist$|^has several codes and refers to none$/,
@@ -122,11 +124,14 @@ export const tables: Readonly<Record<string, TableCase>> = {
       last_transfer_id: { finds: /^has another last transfer than the end of its chain$/ },
       chain_length: { finds: /^has another last transfer than the end of its chain$/ },
       chain_hash: { finds: /^has another last transfer than the end of its chain$/ },
-      sender_name: { unverified: unchangedName },
-      design: { unverified: unchangedName },
-      recipient_name: { unverified: unchangedName },
-      tags: { unverified: unchangedName },
-      external_id: { unverified: unchangedName },
+      sender_name: { unverified: unchangedField },
+      design: { unverified: unchangedField },
+      recipient_name: { unverified: unchangedField },
+      tags: { unverified: unchangedField },
+      external_id: {
+        finds: /^has another external id than was used for |^has an external id that is not recorded as used/,
+        insteadOfNull: 'x',
+      },
       last_change_id: { finds: lastChange, insteadOfNull: 7n },
       change_count: { finds: lastChange },
       change_hash: { finds: lastChange, insteadOfNull: bytes(32) },
@@ -256,13 +261,13 @@ export const otherTables: Readonly<Record<string, string>> = {
   wallet_cards: 'A queue, with the ids of objects at Google and sealed codes. Its cards must exist.',
   wallet_devices: 'Devices that receive pushes. Their cards must exist.',
   external_ids:
-    'Its objects must exist. A lost id, or one with another digest, can be used again, as after a restore to a time before its use.',
+    'Compared with the external ids of its objects, in both directions. Its texts, which are only digests, say who used one and for what.',
   hold_extensions: 'Compared with the events of the holds. `conformance/verified-rows.ts` changes it.',
   idempotency_records:
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',
   lookup_throttle: 'Counters of failed lookups, which expire.',
-  batches: 'The progress of batches. Their cards are in the ledger.',
+  batches: 'The progress of batches. Their cards are compared with the parts that issued them.',
   stock_codes: 'Compared with the codes as references, and a sold or voided one never changes.',
   stock_parts: 'Codes, which expire and are sealed for their row.',
   locations:

@@ -1,7 +1,11 @@
 /** Every change of a stored value that the program did not make is named by `verify`, or the table of cases says why not. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test, { after } from 'node:test';
+import { parseBatch } from '../../src/domain/batches/batch.ts';
+import { batchKeyOf, continueBatch, startBatch } from '../../src/service/batches/batch.ts';
 import { reenableCard, update } from '../../src/service/cards/card.ts';
 import { issue } from '../../src/service/cards/issue.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
@@ -25,11 +29,25 @@ import {
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
-import { addShop } from '../support/open-store.ts';
+import { addShop, type OpenStore } from '../support/open-store.ts';
+import { usingExternalId } from '../support/used-external-id.ts';
 import { otherTables, tables, type Decision } from './corruption-cases.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
+
+async function issueBatch(
+  { ctx, storage, store }: Pick<OpenStore, 'ctx' | 'storage' | 'store'>,
+  count: number,
+): Promise<void> {
+  const sent = Array.from({ length: count }, () => ({ initial_value: '5.00' }));
+  const parsed = parseBatch(sent, { store, now: ctx.clock.now(), canSend: false });
+  assert.ok(parsed.ok);
+  const { cards, total } = parsed;
+  const command = { store, name: null, actor: 'test', apiClientId: null, cards, total };
+  const batch = await storage.write(() => startBatch(ctx, command));
+  await continueBatch({ ctx, storage }, batchKeyOf(batch));
+}
 
 /**
  * Creates a store in which every column of the ledger has a value in some row, and a second store.
@@ -43,13 +61,14 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
   const locationId = await addShop({ ctx, storage, store });
   const announcing = { ...store, expiringSoonDays: 30 };
   const issued = [];
-  for (const expiresOn of [null, '2026-03-20', '2026-04-01', null])
+  for (const [place, expiresOn] of [null, '2026-03-20', '2026-04-01', null].entries())
     issued.push(
       await storage.write(() =>
         issue(
           ctx,
           issueCommand(store, {
             expiresOn,
+            externalId: `card-${place}`,
             note: 'a note',
             message: 'a message',
             apiClientId: 9,
@@ -60,11 +79,22 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
       ),
     );
   await storage.write(() => issue(ctx, issueCommand(store)));
+  for (const count of [3, 2]) await issueBatch({ ctx, storage, store }, count);
   for (const { card } of issued) {
     const command = { store, cardId: card.id, versions: null, actor: 'api_client:9', orderId: 77 };
-    const why = { reference: 'receipt-1', note: 'at the till', orderReference: 'B-77', externalId: 'own-1' };
+    const why = { reference: 'receipt-1', note: 'at the till', orderReference: 'B-77', externalId: null };
     const spent = { ...command, ...why, amount: money('1.50'), partial: false };
-    const { transfer } = await storage.write(() => debit(ctx, spent));
+    const own = { storeId: store.id, text: `own-${card.id}` };
+    const { transfer } = await storage.write(() =>
+      usingExternalId(
+        ctx,
+        { ...own, kind: 'transaction' },
+        {
+          run: () => debit(ctx, { ...spent, externalId: own.text }),
+          idOf: (moved) => moved.transfer.id,
+        },
+      ),
+    );
     ctx.clock.advance(1_234);
     await storage.write(() =>
       debit(ctx, { ...spent, orderId: null, reference: null, note: null, amount: money('2') }),
@@ -76,7 +106,16 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
     await storage.write(() => credit(ctx, { ...command, ...why, locationId, amount: money('3') }));
     const held = { ...command, ...why, amount: money('2'), seconds: 86_400, locationId };
     const settled = { store, actor: 'test', note: null, versionsOf: () => null };
-    const one = await storage.write(() => placeHold(ctx, held));
+    const one = await storage.write(() =>
+      usingExternalId(
+        ctx,
+        { ...own, kind: 'hold' },
+        {
+          run: () => placeHold(ctx, { ...held, externalId: own.text }),
+          idOf: (placed) => placed.hold.id,
+        },
+      ),
+    );
     const two = await storage.write(() => placeHold(ctx, { ...held, reference: null, note: null }));
     await storage.write(() => placeHold(ctx, { ...held, orderId: null }));
     ctx.clock.advance(4_321);
@@ -122,6 +161,14 @@ function* rowsOf(table: string, columns: readonly string[]): Script<readonly Row
   const listed = columns.map((column) => `"${column}"`).join(', ');
   const key = columns.includes('id') ? 'id' : 'lookup';
   return yield* all(new Statement<Row>([`select ${listed} from ${table} order by store_id, ${key}`], []));
+}
+
+/** The columns of a card that the document says are not verified. */
+function documentedColumns(): readonly string[] {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/verification.md'), 'utf8');
+  const [, sentence = ''] =
+    /^The columns of a card that `largesse verify` compares with nothing: (.+)$/m.exec(text) ?? [];
+  return [...sentence.matchAll(/`(\w+)`/g)].map(([, column = '']) => column);
 }
 
 /** A statement that changes one value. Values of its other columns find the row. */
@@ -230,6 +277,11 @@ export async function testCorruption(opening: Promise<Corruptible<Verification>>
   const store = stores.find(({ store: { domain } }) => domain === 'flowers.example')?.store;
   assert.ok(store);
 
+  const ofStore = (table: string): readonly Row[] =>
+    (rowsByTable.get(table) ?? []).filter(
+      (row) => row['store_id'] === BigInt(store.id) && row['subject_version'] !== 0n,
+    );
+
   test('the rows are sound before they are corrupted', async () => {
     assert.deepEqual((await verified()).mismatches, []);
   });
@@ -278,10 +330,70 @@ export async function testCorruption(opening: Promise<Corruptible<Verification>>
     }
   }
 
-  const ofStore = (table: string): readonly Row[] =>
-    (rowsByTable.get(table) ?? []).filter(
-      (row) => row['store_id'] === BigInt(store.id) && row['subject_version'] !== 0n,
+  test('the document names every column of a card whose change is not found, and no other', async () => {
+    const columns = Object.entries(tables['gift_cards']?.columns ?? {});
+    const unverified = columns.flatMap(([column, decision]) => ('unverified' in decision ? [column] : []));
+    assert.deepEqual(documentedColumns().toSorted(), unverified.toSorted());
+    for (const column of unverified) {
+      // A card without changes: a recorded change of a field is compared with the card.
+      const row = rowsByTable.get('gift_cards')?.find((each) => each['change_count'] === 0n);
+      assert.ok(row);
+      const value = typeof row[column] === 'bigint' || column.endsWith('_at') ? 1_800_000_000_000n : 'x';
+      const { mismatches } = await verified(setting('gift_cards', row, column, value));
+      assert.deepEqual(mismatches, [], `${column} is verified: take it out of the document`);
+    }
+  });
+
+  for (const [table, { card, columns }] of Object.entries(tables)) {
+    if (!('external_id' in columns)) continue;
+    test(`${table}: external ids that two rows have exchanged are found, and both cards are named`, async () => {
+      const named = ofStore(table).filter((row) => row['external_id'] !== null);
+      const [one, other] = [named[0], named.at(-1)];
+      assert.ok(one && other && one !== other);
+      const { mismatches } = await verified(
+        setting(table, one, 'external_id', 'aside'),
+        setting(table, other, 'external_id', one['external_id'] ?? null),
+        setting(table, { ...one, external_id: 'aside' }, 'external_id', other['external_id'] ?? null),
+      );
+      for (const row of [one, other])
+        assert.ok(
+          namesOf(mismatches, Number(row[card]), /^has another external id than was used for /),
+          JSON.stringify(mismatches),
+        );
+    });
+  }
+
+  test('each used external id that belongs to another object, or is lost, is found, and the card is named', async () => {
+    const uses = await unchanged(() =>
+      all(
+        sql<{ kind: string; digest: Uint8Array; object_id: bigint }>`
+          select kind, digest, object_id from external_ids where store_id = ${store.id} order by kind, digest`,
+      ),
     );
+    assert.deepEqual([...new Set(uses.map(({ kind }) => kind))], ['card', 'hold', 'transaction']);
+    const tableOf: Readonly<Record<string, string>> = {
+      card: 'gift_cards',
+      hold: 'holds',
+      transaction: 'transfers',
+    };
+    for (const { kind, digest, object_id: objectId } of uses) {
+      const table = tableOf[kind] ?? '';
+      const cardOf = (id: bigint): number =>
+        Number(ofStore(table).find((row) => row['id'] === id)?.[tables[table]?.card ?? '']);
+      const another = uses.find((use) => use.kind === kind && use.object_id !== objectId)?.object_id ?? 0n;
+      const moved = await verified(
+        sql`update external_ids set object_id = ${another} where store_id = ${store.id} and kind = ${kind} and digest = ${digest}`,
+      );
+      assert.ok(namesOf(moved.mismatches, cardOf(another), /^has another external id than was used for /));
+      const lost = await verified(
+        sql`delete from external_ids where store_id = ${store.id} and kind = ${kind} and digest = ${digest}`,
+      );
+      assert.ok(
+        namesOf(lost.mismatches, cardOf(objectId), /^has an external id that is not recorded as used/),
+      );
+    }
+  });
+
   const cardIds = ofStore('gift_cards').map(({ id }) => id);
 
   for (const [table, { card, deleted }] of Object.entries(tables)) {

@@ -16,9 +16,11 @@ import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-c
 import { verify } from '../../src/service/proofs/verify.ts';
 import { execute, sql, Statement, type ScannedInteger } from '../../src/storage/sql/sql.ts';
 import { chainHash, listTransfers, textDigestOf } from '../../src/storage/money/transfer.ts';
+import type { Context } from '../../src/storage/context.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { addShop, openStore, type OpenStore } from '../support/open-store.ts';
+import { usingExternalId } from '../support/used-external-id.ts';
 
 const noTexts: LedgerTexts = { reference: null, note: null, orderReference: null, externalId: null };
 
@@ -28,6 +30,15 @@ const texts: LedgerTexts = {
   orderReference: 'B-7',
   externalId: 'own-7',
 };
+
+/** A debit whose external id is recorded as used. */
+function named(ctx: Context, command: Parameters<typeof debit>[1] & { readonly externalId: string | null }) {
+  const id = { storeId: command.store.id, kind: 'transaction', text: command.externalId ?? '' } as const;
+  return usingExternalId(ctx, id, {
+    run: () => debit(ctx, command),
+    idOf: ({ transfer }) => transfer.id,
+  });
+}
 
 /** A store with three cards. The middle card was issued for 15.00 and then set to 10, 12 and 7. */
 async function openBooks(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {
@@ -437,7 +448,7 @@ export function testVerification(factory: StorageFactory): void {
     const locationId = await addShop(books);
     const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     const spend = { store, cardId: card.id, amount: money('5'), partial: false, ...why };
-    await storage.write(() => debit(ctx, spend));
+    await storage.write(() => named(ctx, spend));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     const erase = sql`
       update transfers set reference = null, note = null, order_reference = null, external_id = null, text_salt = null
@@ -493,7 +504,7 @@ export function testVerification(factory: StorageFactory): void {
     const locationId = await addShop(books);
     const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     await storage.write(() =>
-      debit(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
+      named(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
     );
     const erased =
       'reference = null, note = null, order_reference = null, external_id = null, text_salt = null';

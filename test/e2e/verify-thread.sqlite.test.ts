@@ -78,7 +78,16 @@ const dataFor = (config: typeof sound, plan: Plan): ThreadData => {
     rowsRead: new BigInt64Array(new SharedArrayBuffer(8)),
   };
   const { publicIdKey } = ctx.keys;
-  return { file: config.database.file, plan, publicIdKey, mismatchesMax: 1_000, thread: 0, progress };
+  const externalIdKeys = ctx.keys.digestKeys('external-id');
+  return {
+    file: config.database.file,
+    plan,
+    publicIdKey,
+    externalIdKeys,
+    mismatchesMax: 1_000,
+    thread: 0,
+    progress,
+  };
 };
 
 test('tasks that are divided give the mismatches of one run in the same order, up to the same limit', async () => {

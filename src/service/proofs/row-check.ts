@@ -11,6 +11,8 @@ export type Finding = { readonly cardId: number | null; readonly problem: string
 export type Verifying = {
   /** Undefined: encrypted ids are not compared. */
   readonly publicIds: PublicIds | undefined;
+  /** The keyed digests of an external id under every key; undefined: external ids are not compared. */
+  readonly externalDigests: ((text: string) => readonly Uint8Array[]) | undefined;
   /** The number of findings that can still be recorded. A check can stop at 0. */
   readonly left: () => number;
   /** Counts rows that were read, for the progress. */

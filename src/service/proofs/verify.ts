@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Keys } from '../../platform/keys.ts';
+import { digestWith, type Keys } from '../../platform/keys.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { CardIdRange } from '../../storage/proofs/ledger-scan.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -23,6 +23,7 @@ import { checkKeyedRecords, checkReferences, checkStores } from './reference-che
 import { checkChanges } from './verify-changes.ts';
 import { checkDays } from './verify-days.ts';
 import { checkLog } from './verify-log.ts';
+import { checkBatches, checkUsedIds } from './verify-used-ids.ts';
 
 /** Checks of each store, after its ledger. */
 const storeChecks = {
@@ -30,6 +31,8 @@ const storeChecks = {
   log: checkLog,
   days: checkDays,
   books: checkBooks,
+  usedIds: checkUsedIds,
+  batches: checkBatches,
 } satisfies Readonly<Record<string, StoreCheck>>;
 
 /** Checks of all stores at once, after those of each store. */
@@ -95,9 +98,12 @@ type PlanOptions = {
   readonly cardsInPass?: number;
 };
 
+/** The part of the keys that a verification needs, which another thread can have. */
+export type VerifyingKeys = Pick<Keys, 'publicIds' | 'digestKeys'>;
+
 export type RunOptions = {
   /** Default: what needs keys, such as the encrypted ids in events, is not compared. */
-  readonly keys?: Pick<Keys, 'publicIds'>;
+  readonly keys?: VerifyingKeys;
   /** Receives the number of rows that were read so far. */
   readonly reached?: (rows: number) => void;
 };
@@ -165,12 +171,14 @@ export function* runTasks(
   const verified: Verified[] = [];
   let rowsRead = 0;
   let left = mismatchesMax;
+  const externalKeys = keys?.digestKeys('external-id');
   for (let place = next(); place !== undefined; place = next()) {
     const task = plan.tasks[place];
     if (!task) break;
     const found: Mismatch[] = [];
     const verifying = {
       publicIds: keys?.publicIds,
+      externalDigests: externalKeys && ((text: string) => externalKeys.map((key) => digestWith(key, text))),
       left: () => left,
       read: (rows: number) => reached?.((rowsRead += rows)),
     };

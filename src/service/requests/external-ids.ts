@@ -27,6 +27,11 @@ export type ExternalRequest = ExternalId & {
   readonly asked: readonly (string | number | boolean | null)[];
 };
 
+/** The text whose keyed digest is stored. */
+export function usedText({ kind, storeId, text }: ExternalId): string {
+  return `${kind} ${storeId} ${text}`;
+}
+
 function shortDigests({ keys }: Context, text: string): readonly [Uint8Array, ...Uint8Array[]] {
   const [first, ...others] = keys
     .digests('external-id', text)
@@ -35,8 +40,8 @@ function shortDigests({ keys }: Context, text: string): readonly [Uint8Array, ..
   return [first, ...others];
 }
 
-function keyOf(ctx: Context, { storeId, kind, text }: ExternalId): ExternalKey {
-  return { storeId, kind, digests: shortDigests(ctx, `${kind} ${storeId} ${text}`) };
+function keyOf(ctx: Context, id: ExternalId): ExternalKey {
+  return { storeId: id.storeId, kind: id.kind, digests: shortDigests(ctx, usedText(id)) };
 }
 
 /** The digests contain the id, so equal requests with different ids have different digests. */

@@ -83,6 +83,10 @@ const brokenReferences = part`
   where recipient_id is not null
     and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
   union all
+  select store_id, id, 'names a batch that does not exist' from gift_cards g
+  where batch_id is not null
+    and not exists (select 1 from batches b where b.store_id = g.store_id and b.id = g.batch_id)
+  union all
   select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
   where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
   union all
