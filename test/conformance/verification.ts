@@ -32,7 +32,7 @@ const texts: LedgerTexts = {
 };
 
 /** A debit whose external id is recorded as used. */
-function named(ctx: Context, command: Parameters<typeof debit>[1] & { readonly externalId: string | null }) {
+function debitNamed(ctx: Context, command: Parameters<typeof debit>[1] & { readonly externalId: string | null }) {
   const id = { storeId: command.store.id, kind: 'transaction', text: command.externalId ?? '' } as const;
   return usingExternalId(ctx, id, {
     run: () => debit(ctx, command),
@@ -448,7 +448,7 @@ export function testVerification(factory: StorageFactory): void {
     const locationId = await addShop(books);
     const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     const spend = { store, cardId: card.id, amount: money('5'), partial: false, ...why };
-    await storage.write(() => named(ctx, spend));
+    await storage.write(() => debitNamed(ctx, spend));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     const erase = sql`
       update transfers set reference = null, note = null, order_reference = null, external_id = null, text_salt = null
@@ -504,7 +504,7 @@ export function testVerification(factory: StorageFactory): void {
     const locationId = await addShop(books);
     const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     await storage.write(() =>
-      named(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
+      debitNamed(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
     );
     const erased =
       'reference = null, note = null, order_reference = null, external_id = null, text_salt = null';

@@ -177,9 +177,13 @@ async function* partsOf(file: Buffer): AsyncGenerator<Buffer, void> {
 export const monthRoutes: readonly ConsoleRoute[] = [
   openRoute('GET', '/accountant/:token', monthPage),
   ...accountantFormats.map((format) =>
-    openRoute('GET', `/accountant/:token/${format}`, (page) => download(page, format)),
+    openRoute('GET', `/accountant/:token/${format}`, (page) => download(page, format), {
+      sendsFile: 'other',
+    }),
   ),
   ...tableFormats.map((format) =>
-    openRoute('GET', `/accountant/:token/${salesFile}/${format}`, (page) => downloadSales(page, format)),
+    openRoute('GET', `/accountant/:token/${salesFile}/${format}`, (page) => downloadSales(page, format), {
+      sendsFile: 'other',
+    }),
   ),
 ];

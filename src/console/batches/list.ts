@@ -212,10 +212,15 @@ export const batchRoutes: readonly StaffRoute[] = [
   ...batchEmailRoutes,
   ...undeliveredRoutes,
   ...tableFormats.map((format) =>
-    post(`/cards/batches/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) =>
-      codesFile(page, format),
+    post(
+      `/cards/batches/:id/codes.${format}`,
+      { sensitive: 'issueBatches' },
+      (page) => codesFile(page, format),
+      {
+        sendsFile: 'export',
+      },
     ),
   ),
-  post('/cards/batches/:id/letters.csv', { sensitive: 'issueBatches' }, lettersFile),
+  post('/cards/batches/:id/letters.csv', { sensitive: 'issueBatches' }, lettersFile, { sendsFile: 'export' }),
   get('/cards/batches/:id/print', { sensitive: 'issueBatches' }, printPage),
 ];

@@ -413,10 +413,7 @@ export const newBatchRoutes: readonly StaffRoute[] = [
       `/cards/batches/lines.${format}`,
       'issueBatches',
       inTurn((page) => downloadLines(page, format)),
-      {
-        formBytesMax,
-        acceptsFile: true,
-      },
+      { formBytesMax, acceptsFile: true, sendsFile: 'other' },
     ),
   ),
   post('/cards/batches/issue', 'issueBatches', inTurn(confirm), { formBytesMax, acceptsFile: true }),

@@ -15,14 +15,14 @@ import {
 import { batchFileBytesMax } from '../../domain/batches/columns.ts';
 import { readTableFile } from '../../service/batches/table-file.ts';
 import { withPauses } from '../../service/batches/table-turns.ts';
-import { resendBatch } from '../../service/staff-actions/batch.ts';
+import { recordAddressesRead, resendBatch } from '../../service/staff-actions/batch.ts';
 import { keptNotice, reasonOfEmail } from '../emails/texts.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { decimalSignIn } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
-import { partsOfRows, tableFile, tableFormats, tableLinks, type TableFormat } from '../kit/table-file.ts';
+import { partsOfRows, tableFile, tableForm, tableFormats, type TableFormat } from '../kit/table-file.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import { earlierPage, frameOf, openBatch, submit, type Submitted } from './emails.ts';
 import { lineErrorText } from './form.ts';
@@ -78,7 +78,7 @@ function filePanel(page: Page, path: string, error: string | undefined): Markup 
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="table-error"`;
   const message = error === undefined ? undefined : markup`<p class="error" id="table-error">${error}</p>`;
   return markup`<section class="panel stack" aria-labelledby="list"><h2 id="list">${text.list}</h2><p class="hint">${text.listHint}</p>
-<div class="row">${tableLinks(`${path}/undelivered`, new URLSearchParams(), page.language)}</div>
+${tableForm(`${path}/undelivered`, page.text.tables)}
 <form class="stack" method="post" action="${path}/addresses" enctype="multipart/form-data"><div><label for="table">${text.file}</label>
 <input class="field" id="table" name="table" type="file" accept=".xlsx,.csv,.tsv,.txt"${described}>${message}</div>
 <div class="row"><button class="button">${text.fileAction}</button></div></form></section>`;
@@ -159,6 +159,7 @@ async function resend(page: Page): Promise<ConsoleResponse> {
 async function download(page: Page, format: TableFormat): Promise<ConsoleResponse> {
   const { file: text } = page.text.batches.campaign.undelivered;
   const { batch, emails } = await openUndelivered(page, await openBatch(page));
+  await page.write(() => recordAddressesRead(page.ctx, page.by, { name: batch.name, rows: emails.length }));
   const columns = (['name', 'wrong', 'reason', 'right'] as const).map(
     (name) => ({ name, heading: text[name], kind: 'text' }) as const,
   );
@@ -210,19 +211,24 @@ function tableErrorText(page: Page, { line, message }: MalformedTable): string {
 /** A larger file than can be read gets a sentence. */
 const formBytesMax = 2 * batchFileBytesMax;
 
+/** The page as well, so that addresses are typed after the confirmation. */
+const sensitive = { sensitive: 'changeEmails' } as const;
+
 export const undeliveredRoutes: readonly StaffRoute[] = [
-  get('/cards/batches/:id/undelivered', 'changeEmails', async (page) =>
+  get('/cards/batches/:id/undelivered', sensitive, async (page) =>
     undeliveredPage(page, await openUndelivered(page, await openBatch(page))),
   ),
   ...tableFormats.map((format) =>
-    get(`/cards/batches/:id/undelivered.${format}`, 'changeEmails', (page) => download(page, format)),
+    post(`/cards/batches/:id/undelivered.${format}`, sensitive, (page) => download(page, format), {
+      sendsFile: 'export',
+    }),
   ),
   post(
     '/cards/batches/:id/addresses',
-    'changeEmails',
+    sensitive,
     (page) => page.services.tableTurns(page.store.id, () => fillAddresses(page)),
     { formBytesMax, acceptsFile: true },
   ),
-  post('/cards/batches/:id/correct', 'changeEmails', correct),
+  post('/cards/batches/:id/correct', sensitive, correct),
   post('/cards/batches/:id/resend', 'changeEmails', resend),
 ];

@@ -128,5 +128,5 @@ function ending<Part>(parts: AsyncIterable<Part>, end: () => void): AsyncIterabl
 
 export const exportRoutes: readonly StaffRoute[] = [
   get('/cards/export', { sensitive: 'exportCards' }, exportPage),
-  post('/cards/export', { sensitive: 'exportCards' }, exportCards),
+  post('/cards/export', { sensitive: 'exportCards' }, exportCards, { sendsFile: 'export' }),
 ];

@@ -71,6 +71,11 @@ type Endpoint = {
   readonly formBytesMax?: number;
   /** Whether the form has a file, which browsers send as `multipart/form-data`. */
   readonly acceptsFile?: boolean;
+  /**
+   * Whether its responses can be files. An export has names, addresses, codes or keys that are stored: it needs a recent
+   * confirmation and is in the audit log. Absent: it sends none.
+   */
+  readonly sendsFile?: 'export' | 'other';
   /** Whether the page compiles WebAssembly, which reads codes from the camera. */
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */

@@ -1,5 +1,6 @@
 /** Sends a response of the pages, with the headers that all have. */
 
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { sendCompressed } from '../../http/documents.ts';
@@ -52,7 +53,7 @@ export const framedErrorHeaders = {
 
 type RouteNeeds = Pick<
   ConsoleRoute,
-  'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle' | 'leadsToPayment'
+  'sendsFile' | 'usesWebAssembly' | 'hasFrame' | 'isCompressed' | 'leadsToGoogle' | 'leadsToPayment'
 >;
 
 /** The headers of a route that needs more than other pages. */
@@ -97,6 +98,7 @@ export async function send(
   if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
   if ('file' in response) {
+    assert(route.sendsFile, 'the route does not say which file it sends');
     const { name, type, parts } = response.file;
     reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
     return reply.send(Readable.from(parts));

@@ -216,8 +216,12 @@ export function tableLinks(path: string, query: URLSearchParams, language: PageL
   return markup`<a class="button" href="${path}.csv?${query.toString()}" download>${csv}</a><a class="button first" href="${path}.xlsx?${query.toString()}" download>${excel}</a>`;
 }
 
+/** Buttons that download a table, which is recorded. @param path of the table, without its ending. */
+export function tableForm(path: string, { csv, excel }: Pick<Texts['tables'], 'csv' | 'excel'>): Markup {
+  return markup`<form method="post" action="${path}.xlsx" data-repeatable><div class="row"><button class="button">${excel}</button><button class="button" formaction="${path}.csv">${csv}</button></div></form>`;
+}
+
 /** Buttons that download codes, which are recorded as read. @param path of what has the codes. */
 export function codesForm(path: string, language: PageLanguage): Markup {
-  const { csv, excel } = catalogue[language].batches.batch;
-  return markup`<form method="post" action="${path}/codes.xlsx" data-repeatable><div class="row"><button class="button">${excel}</button><button class="button" formaction="${path}/codes.csv">${csv}</button></div></form>`;
+  return tableForm(`${path}/codes`, catalogue[language].batches.batch);
 }

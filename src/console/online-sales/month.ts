@@ -156,6 +156,8 @@ ${await comparisonPanel(page)}</div>`;
 export const saleMonthRoutes: readonly StaffRoute[] = [
   get(`${path}/:month`, 'readStore', monthPage),
   ...tableFormats.map((format) =>
-    get(`${path}/:month/${monthFile}.${format}`, 'readStore', async (page) => downloadMonth(page, format)),
+    get(`${path}/:month/${monthFile}.${format}`, 'readStore', async (page) => downloadMonth(page, format), {
+      sendsFile: 'other',
+    }),
   ),
 ];

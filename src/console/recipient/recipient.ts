@@ -197,7 +197,7 @@ function routesAt(path: string): readonly OpenRoute[] {
     },
     { ...shown, ...form, path, handle: find },
     { method: 'GET', path: `${path}/logo`, access: 'anyone', handle: logo },
-    { ...form, path: `${path}/wallet/apple`, handle: makeApplePass },
+    { ...form, path: `${path}/wallet/apple`, sendsFile: 'other', handle: makeApplePass },
     { ...form, path: `${path}/wallet/google`, leadsToGoogle: true, handle: addToGoogle },
     {
       ...shown,

@@ -164,27 +164,37 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
       return await shownPage(context, asked, query);
     }),
     ...tableFormats.map((format) =>
-      get(`${path}.${format}`, access, async (page) => {
-        const context = await contextOf(page);
-        const asked = ask(context);
-        const { query } = asked;
-        if (query === undefined) return pageOf(report, context, asked);
-        const table = await file(await make(report, context, query), query, context);
-        const { language, store } = page;
-        return { status: 200, file: reportTableFile(store, name, table, { format, language }) };
-      }),
+      get(
+        `${path}.${format}`,
+        access,
+        async (page) => {
+          const context = await contextOf(page);
+          const asked = ask(context);
+          const { query } = asked;
+          if (query === undefined) return pageOf(report, context, asked);
+          const table = await file(await make(report, context, query), query, context);
+          const { language, store } = page;
+          return { status: 200, file: reportTableFile(store, name, table, { format, language }) };
+        },
+        { sendsFile: 'other' },
+      ),
     ),
     ...Object.entries(exports).map(([program, exported]) =>
-      get(`${path}/${program}.csv`, access, async (page) => {
-        const context = await contextOf(page);
-        const asked = ask(context);
-        const { query } = asked;
-        if (query === undefined) return pageOf(report, context, asked);
-        const made = exported(context, await make(report, context, query), query);
-        // The page says why.
-        if (made === undefined) return await shownPage(context, asked, query, 422);
-        return { status: 200, file: { name: made.name, type: 'text/csv', parts: partsOf(made.bytes) } };
-      }),
+      get(
+        `${path}/${program}.csv`,
+        access,
+        async (page) => {
+          const context = await contextOf(page);
+          const asked = ask(context);
+          const { query } = asked;
+          if (query === undefined) return pageOf(report, context, asked);
+          const made = exported(context, await make(report, context, query), query);
+          // The page says why.
+          if (made === undefined) return await shownPage(context, asked, query, 422);
+          return { status: 200, file: { name: made.name, type: 'text/csv', parts: partsOf(made.bytes) } };
+        },
+        { sendsFile: 'other' },
+      ),
     ),
   ];
 

@@ -237,7 +237,7 @@ export const backupSettingsRoutes: readonly StaffRoute[] = [
   post(`${backupsPath}/remove`, owners, withTools(removePlace)),
   post(`${backupsPath}/now`, owners, withTools(backUpNow)),
   post(`${backupsPath}/try`, owners, withTools(tryRestore)),
-  post(`${backupsPath}/download`, owners, withTools(download)),
+  post(`${backupsPath}/download`, owners, withTools(download), { sendsFile: 'export' }),
   post(sheetPath, owners, withTools(makeSheet)),
   post(
     `${sheetPath}/confirm`,

@@ -17,7 +17,9 @@ export const stockRoutes: readonly StaffRoute[] = [
   post(`${path}/new`, 'issueBatches', newStockPage.submit),
   get(`${path}/:id`, 'readStore', stockPage),
   ...tableFormats.map((format) =>
-    post(`${path}/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) => codesFile(page, format)),
+    post(`${path}/:id/codes.${format}`, { sensitive: 'issueBatches' }, (page) => codesFile(page, format), {
+      sendsFile: 'export',
+    }),
   ),
   get(`${path}/:id/print`, { sensitive: 'issueBatches' }, printPage),
   get(`${path}/:id/void`, 'issueBatches', voidPage.show),

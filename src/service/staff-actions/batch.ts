@@ -93,7 +93,17 @@ export function* recordCodesRead(ctx: Context, by: ByStaff): Script<void> {
   yield* listAsStaff(ctx, by, 'issueBatches', { action: 'batch-codes-read', subjectId: null, details });
 }
 
-type BatchAction = 'batch-resent' | 'batch-cancelled' | 'batch-rescheduled';
+/** Lists that the addresses of a batch that did not work were downloaded. @throws Fault those of `asStaff`. */
+export function* recordAddressesRead(
+  ctx: Context,
+  by: ByStaff,
+  { name, rows }: { readonly name: string | null; readonly rows: number },
+): Script<void> {
+  const details = { name, rows };
+  yield* listAsStaff(ctx, by, 'changeEmails', { action: 'batch-addresses-read', subjectId: null, details });
+}
+
+type BatchAction = 'batch-resent' | 'batch-corrected' | 'batch-cancelled' | 'batch-rescheduled';
 
 /** The entry of a change of emails of a batch; null: none changed. */
 function emailsEntry(action: BatchAction, { name }: { readonly name: string | null }, rows: number) {
@@ -118,7 +128,8 @@ export function* resendBatch(
         ? resendUndelivered(ctx, key, sender)
         : correctUndelivered(ctx, key, corrected, sender);
     },
-    entryOf: ({ batch, resent }) => emailsEntry('batch-resent', batch, resent),
+    entryOf: ({ batch, resent }) =>
+      emailsEntry(corrected === null ? 'batch-resent' : 'batch-corrected', batch, resent),
   });
 }
 
