@@ -40,6 +40,7 @@ export type Purpose =
   | 'email-server'
   | 'email-server-code'
   | 'backup-bucket'
+  | 'backup-mac'
   | 'wallet'
   | 'wallet-pass'
   | 'wallet-object'

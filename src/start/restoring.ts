@@ -6,19 +6,21 @@ import {
   sliceBytes,
   type RestoredShop,
   type RestoreProblem,
-  type RestoreSource,
+  type LeftOut,
   type RestoreState,
   type RestoreTools,
 } from '../domain/stores/restore.ts';
 import { readNewestOf } from '../delivery/backups/s3-target.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
-import { BackupError } from '../domain/backups/backup.ts';
+import { BackupError, type S3Bucket } from '../domain/backups/backup.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { FreeSpace } from '../platform/disk.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { makeFolder } from '../platform/folders.ts';
 import type { Log } from '../platform/log.ts';
-import { parseRecoveryKey } from '../platform/sealed-backup/recovery-key.ts';
+import { SealedBackupError } from '../platform/sealed-backup/error.ts';
+import { backupHeadBytes, readBackupTime } from '../platform/sealed-backup/open.ts';
+import { parseRecoveryKey, sheetIdOf, type RecoveryKey } from '../platform/sealed-backup/recovery-key.ts';
 import type { Secret } from '../platform/secret.ts';
 import { markRestored } from '../service/stores/restored.ts';
 import { tryLockFile } from '../storage/sqlite/file-lock.ts';
@@ -68,7 +70,8 @@ class Restoring implements RestoreTools {
   #step: RestoreState['step'] = 'uploading';
   #problem: RestoreProblem | null = null;
   #trouble: RestoreState['trouble'] = null;
-  #source: RestoreSource | null = null;
+  #source: S3Bucket | null = null;
+  #leftOut: readonly LeftOut[] = [];
   /** Ends a backup that is being fetched. */
   #fetching = new AbortController();
   #found: Found | null = null;
@@ -88,6 +91,7 @@ class Restoring implements RestoreTools {
       problem: this.#problem,
       trouble: this.#trouble,
       source: this.#source,
+      leftOut: this.#leftOut,
       found: this.#found,
     };
   }
@@ -101,15 +105,24 @@ class Restoring implements RestoreTools {
     });
   }
 
-  fetch(source: RestoreSource, secret: Secret): Promise<void> {
-    return this.#inTurn(async () => {
+  async fetch(
+    source: S3Bucket,
+    { secret, key: typed }: { readonly secret: Secret; readonly key: Secret },
+  ): Promise<void> {
+    const key = await parseRecoveryKey(typed.reveal());
+    await this.#inTurn(async () => {
       if (this.#isBusy()) return;
       this.#source = source;
+      if (!key.ok) {
+        this.#reset();
+        this.#problem = 'no-key';
+        return;
+      }
       if (!(await this.#prepare(0))) return;
       this.#step = 'fetching';
       this.#fetching = new AbortController();
       // The page shows the result when there is one.
-      void this.#receive(source, { secret, signal: this.#fetching.signal });
+      void this.#receive(source, { secret, key: key.value, signal: this.#fetching.signal });
     });
   }
 
@@ -212,6 +225,7 @@ class Restoring implements RestoreTools {
     this.#step = 'uploading';
     this.#problem = null;
     this.#trouble = null;
+    this.#leftOut = [];
     this.#found = null;
   }
 
@@ -227,17 +241,36 @@ class Restoring implements RestoreTools {
     return this.#problem === null;
   }
 
-  /** Stores the newest backup of a bucket. */
+  /** Stores the newest backup of a bucket, and begins to examine it. */
   async #receive(
-    { bucket, sheet }: RestoreSource,
-    { secret, signal }: { readonly secret: Secret; readonly signal: AbortSignal },
+    bucket: S3Bucket,
+    {
+      secret,
+      key,
+      signal,
+    }: { readonly secret: Secret; readonly key: RecoveryKey; readonly signal: AbortSignal },
   ): Promise<void> {
+    const leftOut: LeftOut[] = [];
+    const sheet = sheetIdOf(key.recipient);
+    const accepts = async (name: string, head: Uint8Array, at: number): Promise<boolean> => {
+      const reason = await reasonAgainst(head, { identity: key.identity, at });
+      if (reason !== null) leftOut.push({ name, reason });
+      return reason === null;
+    };
     const { clock, network } = this.#parts;
     let received = 0;
     let problem: RestoreProblem | null = null;
     let trouble: RestoreState['trouble'] = null;
     try {
-      const source = await readNewestOf(bucket, { secret, sheet, clock, network, signal });
+      const source = await readNewestOf(bucket, {
+        secret,
+        sheet,
+        clock,
+        network,
+        signal,
+        headBytes: backupHeadBytes,
+        accepts,
+      });
       if (!source) throw new RestoreError('none-found');
       await using file = await open(this.#folder.upload, 'r+');
       let checkedAt = -sliceBytes;
@@ -260,11 +293,14 @@ class Restoring implements RestoreTools {
     if (signal.aborted) return;
     if (problem === null && trouble === null) {
       this.#step = 'uploaded';
+      this.#leftOut = leftOut;
+      await this.examine(key.identity.reveal());
       return;
     }
     this.#reset();
     this.#problem = problem;
     this.#trouble = trouble;
+    this.#leftOut = leftOut;
   }
 
   async #problemOf(bytes: number): Promise<RestoreProblem | null> {
@@ -329,6 +365,20 @@ class Restoring implements RestoreTools {
       await copy.storage.write(() => markRestored(copy.ctx, madeAt));
     }
     syncFile(database);
+  }
+}
+
+/** The reason why an object of a storage is not fetched; null: it is a backup that was made at the time of its name. */
+async function reasonAgainst(
+  head: Uint8Array,
+  { identity, at }: { readonly identity: Secret; readonly at: number },
+): Promise<LeftOut['reason'] | null> {
+  try {
+    return (await readBackupTime(head, identity)) === at ? null : 'renamed';
+  } catch (error) {
+    if (!(error instanceof SealedBackupError)) throw error;
+    // The size is compared later.
+    return error.problem === 'too-large' ? 'damaged' : error.problem;
   }
 }
 

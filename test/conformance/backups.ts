@@ -57,9 +57,9 @@ export function testBackups(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const owner = await personOf(opened, 'owner');
-    const { identity, recipient } = await makeRecoveryKey();
+    const { identity, recipient, macKey } = await makeRecoveryKey();
     const typed = identity.reveal().slice(-6);
-    await storage.write(() => draftSheet(ctx, owner, { rule, recipient, identity }));
+    await storage.write(() => draftSheet(ctx, owner, { rule, recipient, identity, macKey }));
     const confirm = (text: string) =>
       storage.write(() => confirmSheet(ctx, owner, { rule, typed: text, sheetId: sheetIdOf }));
     assert.equal(await confirm('QQQQQQ'), null);
@@ -165,8 +165,8 @@ export function testBackups(factory: StorageFactory): void {
       return storage.read(() => findBackupConcern({ wallClock: wallClockOf(clock) }, null));
     };
     assert.equal(await concernAt(400), null, 'nothing is set up');
-    const { identity, recipient } = await makeRecoveryKey();
-    await storage.write(() => draftSheet(ctx, owner, { rule, recipient, identity }));
+    const { identity, recipient, macKey } = await makeRecoveryKey();
+    await storage.write(() => draftSheet(ctx, owner, { rule, recipient, identity, macKey }));
     await storage.write(() =>
       confirmSheet(ctx, owner, { rule, typed: identity.reveal().slice(-6), sheetId: sheetIdOf }),
     );

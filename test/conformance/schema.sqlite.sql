@@ -92,7 +92,7 @@ CREATE TABLE backup_settings (
   next_at integer,
   -- JSON: the last backup that was opened with the sheet, and what was in it.
   trial text
-) strict;
+, mac_key blob, draft_mac_key blob) strict;
 
 CREATE TABLE backups (
   place text not null,

@@ -17,7 +17,7 @@ const bucket = await openBucket();
 after(() => bucket[Symbol.asyncDispose]());
 const service = await startService({ emailNetwork: bucket.network });
 after(() => service[Symbol.asyncDispose]());
-const { backup, madeAt, key } = await sealedShop();
+const { backup, forgery, madeAt, key } = await sealedShop();
 const parsed = await parseRecoveryKey(key);
 assert.ok(parsed.ok);
 const sheet = sheetIdOf(parsed.value.recipient);
@@ -33,7 +33,7 @@ const typed = {
   bucket: 'shop-backups',
   keyId: 'AKIDTEST',
   secret: 'hush-hush-hush',
-  sheet: '',
+  key,
 };
 
 /** The page once the backup was fetched. */
@@ -55,7 +55,7 @@ function put(at: number, id: string, content: Uint8Array): void {
 }
 
 test('the fields are checked, and a secret is required', async () => {
-  const wrong = { address: 'http://10.0.0.1', bucket: 'X', keyId: '', secret: '', sheet: 'xyz' };
+  const wrong = { address: 'http://10.0.0.1', bucket: 'X', keyId: '', secret: '', key: 'xyz' };
   const rejected = await browser.post(`${setup}/restore/fetch`, { ...typed, ...wrong });
   assert.equal(rejected.status, 422);
   const text = textOfPage(rejected);
@@ -63,7 +63,7 @@ test('the fields are checked, and a secret is required', async () => {
   assert.match(text, /A bucket has 3 to 63 small letters/);
   assert.match(text, /Enter the id of the access key/);
   assert.match(text, /Enter the secret key/);
-  assert.match(text, /The id of a sheet has 4 digits and letters/);
+  assert.match(text, /This is not the key of a recovery sheet/);
   const long = await browser.post(`${setup}/restore/fetch`, { ...typed, secret: 'x'.repeat(501) });
   assert.match(textOfPage(long), /The secret key is too long/);
   assert.deepEqual(bucket.requests, []);
@@ -74,32 +74,61 @@ test('a bucket without a backup, one that rejects the key, and a private address
   bucket.objects.set('other/largesse-20261123T180005Z-7F3A.tar.zst.age', Buffer.from('hello'));
   assert.match(await fetched(), /The storage has no backup of Largesse/);
   bucket.fault = 'forbidden';
-  assert.match(await fetched({ sheet: otherSheet }), /The storage does not accept the access key .*SignatureDoesNotMatch/);
+  assert.match(await fetched(), /The storage does not accept the access key .*SignatureDoesNotMatch/);
   const { text: again } = await browser.get(`${setup}/restore`);
-  for (const value of [typed.address, typed.region, typed.bucket, typed.keyId, otherSheet])
+  for (const value of [typed.address, typed.region, typed.bucket, typed.keyId])
     assert.ok(again.includes(`value="${value}"`), `${value} can be corrected`);
-  assert.ok(!again.includes(typed.secret));
+  assert.ok(!again.includes(typed.secret) && !again.includes(key));
   bucket.fault = null;
   assert.match(await fetched({ address: 'https://inside.storage.example' }), /The storage is not on the internet/);
   assert.match(await fetched({ address: 'https://none.storage.example' }), /The address of the storage is not known/);
 }); // prettier-ignore
 
-test('the newest backup of the sheet is fetched, opened, and can be restored', async () => {
-  put(madeAt, sheet, backup);
-  put(madeAt - 60_000, sheet, Buffer.from('an older one'));
-  put(madeAt + 60_000, otherSheet, Buffer.from('a newer one of another sheet'));
-  assert.match(await fetched({ sheet: sheet.toLowerCase() }), /The key of the recovery sheet/);
-  assert.equal((await browser.post(`${setup}/restore/key`, { key })).status, 303);
-  let text = '';
+/** The page once the backup was fetched and examined. */
+async function examined(): Promise<string> {
+  let text = await fetched();
   await until(async () => {
     await wait(150);
     text = textOfPage(await browser.get(`${setup}/restore`));
     return !text.includes('is being opened');
   });
+  return text;
+}
+
+test('the newest backup of the sheet is fetched, opened, and can be restored', async () => {
+  put(madeAt, sheet, backup);
+  put(madeAt - 60_000, sheet, Buffer.from('an older one'));
+  put(madeAt + 60_000, otherSheet, Buffer.from('a newer one of another sheet'));
+  const text = await examined();
   assert.match(text, /This is in the backup Made .* Flowers 3 cards/);
-  assert.match(await fetched(), /The key of the recovery sheet/, 'any sheet: the newer one');
+  assert.doesNotMatch(text, /left out/);
   assert.equal((await browser.post(`${setup}/restore/drop`, {})).status, 303);
-  assert.ok(!service.log().includes(typed.secret));
+  assert.ok(!service.log().includes(typed.secret) && !service.log().includes(key));
+});
+
+test('newer objects that the service did not make are left out, and named with the reason', async () => {
+  const changed = Buffer.from(backup);
+  changed[300] = (changed[300] ?? 0) ^ 1;
+  const strange = [
+    [1, forgery, 'not made by the service that has this sheet'],
+    [2, backup, 'made at another time than its name says'],
+    [3, changed, 'incomplete or changed'],
+    [4, backup.subarray(0, 5_000), 'incomplete or changed'],
+    [5, Buffer.from('something else'), 'not an encrypted backup'],
+  ] as const;
+  for (const [minutes, content] of strange) put(madeAt + minutes * 60_000, sheet, content);
+  const text = await examined();
+  assert.match(text, /5 newer files were left out/);
+  for (const [minutes, , reason] of strange)
+    assert.ok(text.includes(`${backupNameOf(madeAt + minutes * 60_000, sheet)} : ${reason}`), reason);
+  assert.match(text, /This is in the backup Made .* Flowers 3 cards/, 'the older one is offered');
+  for (const name of bucket.objects.keys())
+    if (name.includes(backupNameOf(madeAt, sheet))) bucket.objects.delete(name);
+  assert.equal((await browser.post(`${setup}/restore/drop`, {})).status, 303);
+  assert.match(
+    await fetched(),
+    /The storage has no backup of Largesse for this sheet.*newer files were left out/,
+  );
 });
 
 test('a fetch that takes long shows its progress, and can be ended', async () => {
@@ -113,5 +142,4 @@ test('a fetch that takes long shows its progress, and can be ended', async () =>
   assert.equal((await browser.post(`${setup}/restore/drop`, {})).status, 303);
   bucket.fault = null;
   assert.match(textOfPage(await browser.get(`${setup}/restore`)), /in a storage on the internet/);
-  assert.match(await fetched({ sheet }), /The key of the recovery sheet/);
 });

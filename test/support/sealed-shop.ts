@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { makeRecoveryKey } from '../../src/platform/sealed-backup/recovery-key.ts';
 import { sealBackup } from '../../src/platform/sealed-backup/seal.ts';
 import { runCommand } from './command-line.ts';
@@ -13,6 +14,8 @@ import type { TestService } from './service.ts';
 
 export type SealedShop = {
   readonly backup: Buffer;
+  /** The same content, encrypted for the sheet by someone without its MAC key. */
+  readonly forgery: Buffer;
   readonly madeAt: number;
   /** The key of the sheet. */
   readonly key: string;
@@ -54,11 +57,14 @@ export async function sealedBackup({
   assert.equal(code, 0, errors);
   const keys = readFileSync(keysFile);
   const madeAt = Math.floor(Date.now() / 1_000) * 1_000;
-  const { identity, recipient } = await makeRecoveryKey();
-  const parts: Uint8Array[] = [];
-  for await (const part of await sealBackup({ database: copy, keys, at: madeAt }, recipient))
-    parts.push(part);
-  const backup = Buffer.concat(parts);
+  const sheet = await makeRecoveryKey();
+  const sealed = async (macKey: Uint8Array): Promise<Buffer> => {
+    const { recipient } = sheet;
+    const content = await sealBackup({ database: copy, keys, at: madeAt }, { recipient, macKey });
+    return Buffer.concat(await Readable.from(content).toArray());
+  };
+  const backup = await sealed(sheet.macKey);
+  const forgery = await sealed(Buffer.alloc(32, 7));
   writeFileSync(join(folder, 'backup.tar.zst.age'), backup);
-  return { backup, madeAt, key: identity.reveal(), keys: keys.toString() };
+  return { backup, forgery, madeAt, key: sheet.identity.reveal(), keys: keys.toString() };
 }

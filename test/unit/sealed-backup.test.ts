@@ -10,19 +10,20 @@ import { Encrypter } from 'age-encryption';
 import fc from 'fast-check';
 import { SealedBackupError } from '../../src/platform/sealed-backup/error.ts';
 import { headerOf, readMembers, writeMembers } from '../../src/platform/sealed-backup/members.ts';
-import { openBackup } from '../../src/platform/sealed-backup/open.ts';
+import { backupHeadBytes, openBackup, readBackupTime } from '../../src/platform/sealed-backup/open.ts';
 import {
   makeRecoveryKey,
   parseRecoveryKey,
   recoveryKeyLength,
   sheetIdOf,
 } from '../../src/platform/sealed-backup/recovery-key.ts';
+import { writeManifest, type Content } from '../../src/platform/sealed-backup/manifest.ts';
 import { sealBackup } from '../../src/platform/sealed-backup/seal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-backup-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const { identity, recipient } = await makeRecoveryKey();
+const { identity, recipient, macKey } = await makeRecoveryKey();
 const source = join(folder, 'source.db');
 const target = join(folder, 'target.db');
 const keys = Buffer.from('{"keys": []}\n');
@@ -32,7 +33,7 @@ const databaseBytesMax = 2 ** 20;
 async function sealed(database: Uint8Array): Promise<Buffer> {
   writeFileSync(source, database);
   return Buffer.concat(
-    await Readable.from(await sealBackup({ database: source, keys, at }, recipient)).toArray(),
+    await Readable.from(await sealBackup({ database: source, keys, at }, { recipient, macKey })).toArray(),
   );
 }
 
@@ -88,6 +89,12 @@ const end = Buffer.alloc(1_024);
 const keysMember = member('largesse.keys.json', keys);
 const content = Buffer.from('SQLite format 3\0 and more');
 const databaseMember = member('largesse.db', content);
+const contentOf = (bytes: Uint8Array): Content => ({
+  bytes: bytes.length,
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+});
+const listed = { at: at / 1_000, keys: contentOf(keys), database: contentOf(content) };
+const manifestMember = member('largesse.manifest', writeManifest(listed, macKey));
 
 test('a sealed backup opens to the same database, key file and time', async () => {
   await fc.assert(
@@ -143,6 +150,53 @@ test('a large backup that lacks whole chunks of the encryption is rejected', asy
     await assertRejects(async () => await opened(bytes.subarray(0, cut)), 'damaged', `at ${cut}`);
 });
 
+test('an archive that someone without the key of the MAC made for the sheet is rejected before it is written', async () => {
+  const otherKey = Buffer.alloc(32, 7);
+  const forgeries = {
+    'another MAC': member('largesse.manifest', writeManifest(listed, otherKey)),
+    'no manifest': Buffer.alloc(0),
+    'another time': member(
+      'largesse.manifest',
+      Buffer.from(
+        writeManifest(listed, macKey)
+          .toString()
+          .replace(`at ${at / 1_000}`, `at ${at / 1_000 + 60}`),
+      ),
+    ),
+    'another version': member(
+      'largesse.manifest',
+      Buffer.from(writeManifest(listed, macKey).toString().replace('backup 1', 'backup 2')),
+    ),
+    'an empty manifest': member('largesse.manifest', Buffer.alloc(0)),
+    'more lines': member(
+      'largesse.manifest',
+      Buffer.concat([writeManifest(listed, macKey), Buffer.from('x')]),
+    ),
+  };
+  for (const [what, first] of Object.entries(forgeries)) {
+    const bytes = await sealedArchive(Buffer.concat([first, keysMember, databaseMember, end]));
+    await assertRejects(async () => await opened(bytes), 'forged', what);
+    await assert.rejects(readBackupTime(bytes, identity), { problem: 'forged' }, what);
+  }
+});
+
+test('parts of two backups of one service are not put together', async () => {
+  const others = {
+    'other keys': [member('largesse.keys.json', Buffer.from('{"keys": [1]}\n')), databaseMember],
+    'another database': [keysMember, member('largesse.db', Buffer.from('SQLite format 3\0 and less'))],
+    'a longer database': [keysMember, member('largesse.db', Buffer.concat([content, content]))],
+  };
+  for (const [what, parts] of Object.entries(others)) {
+    const bytes = await sealedArchive(Buffer.concat([manifestMember, ...parts, end]));
+    await assertRejects(async () => await opened(bytes), 'forged', what);
+  }
+});
+
+test('the time of a backup is read from its first bytes, also of a large one', async () => {
+  for (const bytes of [await sealed(content), (await sealed(shake(3_000_000))).subarray(0, backupHeadBytes)])
+    assert.equal(await readBackupTime(bytes, identity), at);
+});
+
 test('another recovery sheet does not open a backup', async () => {
   const other = await makeRecoveryKey();
   const bytes = await sealed(content);
@@ -160,7 +214,7 @@ test('other files are not backups', async () => {
     await assertRejects(async () => await opened(bytes), 'not-a-backup', what);
 });
 
-test('an archive with anything else than the two members is rejected', async () => {
+test('an archive with anything else than the three members is rejected', async () => {
   const archives = {
     empty: [end],
     'only keys': [keysMember, end],
@@ -202,15 +256,26 @@ test('an archive with anything else than the two members is rejected', async () 
     'too many empty blocks': [keysMember, databaseMember, Buffer.alloc(20_000)],
   };
   for (const [what, parts] of Object.entries(archives)) {
-    const bytes = await sealedArchive(Buffer.concat(parts));
+    const bytes = await sealedArchive(Buffer.concat([manifestMember, ...parts]));
     await assertRejects(async () => await opened(bytes), 'not-a-backup', what);
   }
-  await opened(await sealedArchive(Buffer.concat([keysMember, databaseMember, Buffer.alloc(9 * 512)])));
+  await opened(
+    await sealedArchive(Buffer.concat([manifestMember, keysMember, databaseMember, Buffer.alloc(8 * 512)])),
+  );
 });
 
 test('an archive that ends early is rejected, although its encryption is complete', async () => {
-  const whole = Buffer.concat([keysMember, databaseMember, end]);
-  for (const length of [600, keysMember.length + 10, keysMember.length + 520, whole.length - 1_024])
+  const whole = Buffer.concat([manifestMember, keysMember, databaseMember, end]);
+  const before = manifestMember.length;
+  for (const length of [
+    100,
+    600,
+    before + 10,
+    before + 600,
+    before + keysMember.length + 10,
+    before + keysMember.length + 520,
+    whole.length - 1_024,
+  ])
     await assertRejects(
       async () => await opened(await sealedArchive(whole.subarray(0, length))),
       'damaged',
@@ -225,7 +290,12 @@ test('a database above the limit is rejected before it is written', async () => 
 });
 
 test('a window that needs much memory is rejected', async () => {
-  const archive = Buffer.concat([keysMember, member('largesse.db', Buffer.alloc(2 ** 20)), end]);
+  const archive = Buffer.concat([
+    manifestMember,
+    keysMember,
+    member('largesse.db', Buffer.alloc(2 ** 20)),
+    end,
+  ]);
   const encrypter = new Encrypter();
   encrypter.addRecipient(recipient);
   // A zstd frame: no content size, a window of 128 MiB, one raw block.
@@ -271,15 +341,19 @@ test('a copy that changes while it is sealed fails the backup', async () => {
 test('a database of more than 8 GiB has a binary size, which the reader understands', async () => {
   const bytes = 9 * 2 ** 30;
   const header = headerOf({ name: 'largesse.db', bytes, at: 0 });
+  const large = { ...listed, database: { ...listed.database, bytes } };
+  const start = [member('largesse.manifest', writeManifest(large, macKey)), keysMember, header];
   await assert.rejects(
-    readMembers(Readable.from([keysMember, header]), {
+    readMembers(Readable.from(start), {
+      macKey,
       databaseBytesMax: bytes,
       write: () => Promise.resolve(),
     }),
     { problem: 'damaged' },
   );
   await assert.rejects(
-    readMembers(Readable.from([keysMember, header]), {
+    readMembers(Readable.from(start), {
+      macKey,
       databaseBytesMax: bytes - 1,
       write: () => Promise.resolve(),
     }),

@@ -55,7 +55,7 @@ function restorePage(
   const text = page.text.restore;
   const { problem, trouble, step } = state;
   const said = problem === null ? undefined : alert(text.problems[problem]);
-  const body = markup`${said}${troublePart(page, trouble)}${panelOf(page, state, { nameError, bucket })}`;
+  const body = markup`${said}${troublePart(page, trouble)}${leftOutPart(page, state)}${panelOf(page, state, { nameError, bucket })}`;
   const isRejected = problem !== null || trouble !== null || nameError !== undefined || bucket !== undefined;
   return {
     status: isRejected ? 422 : 200,
@@ -77,9 +77,25 @@ function troublePart(page: VisitorPage, trouble: RestoreState['trouble']): Marku
   return markup`<div class="notice bad" role="alert"><div class="stack"><h2>${fillPlain(title, { place: page.text.restore.storage })}</h2><p>${advice}</p><p>${response}</p></div></div><p class="payload" dir="ltr">${trouble.said}</p>`;
 }
 
+/** The objects of a list that are shown by name. */
+const leftOutMax = 10;
+
+/** The objects of the storage that are not offered, and why. */
+function leftOutPart(page: VisitorPage, { leftOut }: RestoreState): Markup | undefined {
+  const text = page.text.restore;
+  if (leftOut.length === 0) return undefined;
+  const lines = leftOut
+    .slice(0, leftOutMax)
+    .map(
+      ({ name, reason }) =>
+        markup`<li><span class="code" dir="ltr">${name}</span>: ${text.leftOutReasons[reason]}</li>`,
+    );
+  return markup`<section class="notice bad" aria-labelledby="left-out"><div class="stack"><h2 id="left-out">${plural(page.language, text.leftOut, leftOut.length)}</h2><p>${text.leftOutHint}</p><ul>${lines}</ul></div></section>`;
+}
+
 type BucketForm = {
-  readonly values: Readonly<Record<BucketField | 'sheet', string>>;
-  readonly errors: Readonly<Partial<Record<BucketField | 'sheet' | 'secret', string>>>;
+  readonly values: Readonly<Record<BucketField, string>>;
+  readonly errors: Readonly<Partial<Record<BucketField | 'key' | 'secret', string>>>;
 };
 
 function panelOf(
@@ -143,8 +159,7 @@ function bucketPanel(
 ): Markup {
   const text = page.text.restore;
   const isOpen = trouble !== null || problem === 'none-found' || bucket !== undefined;
-  const none = { address: '', region: '', bucket: '', keyId: '', sheet: '' };
-  const last = source ? { ...bucketValuesOf(source.bucket), sheet: source.sheet ?? '' } : none;
+  const last = source ? bucketValuesOf(source) : { address: '', region: '', bucket: '', keyId: '' };
   const { values, errors } = bucket ?? { values: last, errors: {} };
   const path = page.url(restorePathOf(page.param('token')));
   const secret = inputField({
@@ -155,19 +170,17 @@ function bucketPanel(
     hint: text.secretHint,
     error: errors.secret,
   });
-  const sheet = inputField({
-    name: 'sheet',
-    label: page.text.backups.id,
-    value: values.sheet,
+  const key = inputField({
+    name: 'key',
+    label: text.keyTitle,
     kind: 'code',
-    isOptional: true,
-    hint: text.sheetHint,
-    error: errors.sheet,
+    hint: text.keyHint,
+    error: errors.key,
   });
   return markup`<details class="panel stack"${isOpen ? markup` open` : undefined}><summary>${text.fromStorage}</summary>
 <form class="stack" method="post" action="${path}/fetch"><p>${text.fromStorageHint}</p><div class="fields">${bucketInputs(page, { values, errors, isOptional: false })}
 ${secret}
-${sheet}</div><div><button class="button first">${text.fetch}</button></div></form></details>`;
+${key}</div><div><button class="button first">${text.fetch}</button></div></form></details>`;
 }
 
 function dropForm(page: VisitorPage): Markup {
@@ -215,15 +228,11 @@ const append: Step = async (page, tools) => {
   };
 };
 
-const sheetLength = 4;
-
 const fetchNewest: Step = async (page, tools) => {
   const { backups } = page.services;
   if (!backups) throw new Fault('not-found');
-  const values = {
-    ...(Object.fromEntries(bucketFieldNames.map((name) => [name, page.typed(name)])) as Record<BucketField, string>),
-    sheet: page.typed('sheet').toUpperCase(),
-  };
+  const values = Object.fromEntries(bucketFieldNames.map((name) => [name, page.typed(name)])) as Record<BucketField, string>;
+  const key = await backups.parseKey(page.request.form.get('key') ?? '');
   const typed = page.request.form.get('secret') ?? '';
   const read = readBucket(page, backups, values);
   const { errors: texts } = page.text.backups;
@@ -231,11 +240,10 @@ const fetchNewest: Step = async (page, tools) => {
     ...(read.ok ? {} : read.errors),
     ...(typed === '' && { secret: texts.secretAgain }),
     ...(typed.length > s3SecretLengthMax && { secret: texts.secret }),
-    ...(!/^(?:[0-9A-F]{4})?$/.test(values.sheet) && { sheet: fillPlain(page.text.restore.wrongSheet, { count: sheetLength }) }),
+    ...(!key.ok && { key: page.text.restore.problems['no-key'] }),
   };
-  if (!read.ok || Object.keys(errors).length > 0) return restorePage(page, tools.state(), { bucket: { values, errors } });
-  const sheet = values.sheet === '' ? null : values.sheet;
-  await tools.fetch({ bucket: read.bucket, sheet }, new Secret(typed));
+  if (!read.ok || !key.ok || Object.keys(errors).length > 0) return restorePage(page, tools.state(), { bucket: { values, errors } });
+  await tools.fetch(read.bucket, { secret: new Secret(typed), key: key.value.identity });
   return here(page);
 }; // prettier-ignore
 

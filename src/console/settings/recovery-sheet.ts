@@ -79,8 +79,8 @@ function row(name: string, value: MarkupPart): Markup {
 /** Makes a key and shows it once. Only its public half is stored. */
 export async function makeSheet(page: Page, tools: BackupTools): Promise<PageResponse> {
   const text = page.text.backups;
-  const { identity, recipient } = await tools.makeSheet();
-  await page.write(() => draftSheet(page.ctx, page.by, { rule: tools.rule, recipient, identity }));
+  const { identity, recipient, macKey } = await tools.makeSheet();
+  await page.write(() => draftSheet(page.ctx, page.by, { rule: tools.rule, recipient, identity, macKey }));
   const address = page.services.pagesUrl;
   const facts = markup`<dl class="facts">${row(text.shop, page.store.name)}${address === null ? undefined : row(text.address, markup`<span dir="ltr">${address}</span>`)}${row(text.made, page.day(page.realNow))}${row(text.id, tools.sheetIdOf(recipient))}</dl>`;
   const steps = text.lostSteps.map(

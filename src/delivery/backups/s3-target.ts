@@ -120,9 +120,13 @@ async function listKeys(call: SendCall, prefix: string): Promise<readonly string
   throw new BackupError('rejected', 'the bucket has too many objects');
 }
 
+/** Anyone who can write to the bucket can add objects, each of which costs a request. */
+const candidatesMax = 100;
+
 /**
- * Reads the newest backup of a bucket, by its name, in the folder of any installation.
- * @param sheet the id of its recovery sheet; null: any.
+ * Reads the newest backup of a recovery sheet in a bucket, by its name, in the folder of any installation.
+ * @param sheet the id of the recovery sheet.
+ * @param accepts whether the first bytes of an object are those of a backup that was made at a time (ms).
  * @returns undefined: there is none. @throws BackupError.
  */
 export async function readNewestOf(
@@ -130,8 +134,15 @@ export async function readNewestOf(
   {
     sheet,
     signal,
+    headBytes,
+    accepts,
     ...parts
-  }: Omit<Parts, 'folder'> & { readonly sheet: string | null; readonly signal: AbortSignal },
+  }: Omit<Parts, 'folder'> & {
+    readonly sheet: string;
+    readonly signal: AbortSignal;
+    readonly headBytes: number;
+    readonly accepts: (key: string, head: Uint8Array, at: number) => Promise<boolean>;
+  },
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
   const { secret, clock, network } = parts;
   const call: SendCall = (options) =>
@@ -139,10 +150,34 @@ export async function readNewestOf(
   const found = (await listKeys(call, 'largesse-')).flatMap((key) => {
     const read = /^largesse-[0-9a-f]{8}\/(.+)$/.exec(key);
     const name = readBackupName(read?.[1] ?? '');
-    return name && (sheet === null || name.sheet === sheet) ? [{ key, at: name.at }] : [];
+    return name?.sheet === sheet ? [{ key, at: name.at }] : [];
   });
-  const [newest] = found.toSorted((left, right) => right.at - left.at);
-  return newest && explainedParts(await call({ method: 'GET', key: newest.key }));
+  const newestFirst = found.toSorted((left, right) => right.at - left.at).slice(0, candidatesMax);
+  for (const { key, at } of newestFirst) {
+    const response = await call({ method: 'GET', key });
+    const parts = explainedParts(response);
+    const head = await takeHead(parts, headBytes);
+    if (await accepts(key, head, at)) return continued(head, parts);
+    response.destroy();
+  }
+  return undefined;
+}
+
+/** The first bytes, at least as many as are asked for unless the source ends before. */
+async function takeHead(parts: AsyncIterator<Uint8Array>, bytes: number): Promise<Uint8Array> {
+  const taken: Uint8Array[] = [];
+  for (let length = 0; length < bytes;) {
+    const part = await parts.next();
+    if (part.done === true) break;
+    taken.push(part.value);
+    length += part.value.length;
+  }
+  return Buffer.concat(taken);
+}
+
+async function* continued(head: Uint8Array, parts: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* parts;
 }
 
 /** @throws BackupError if the connection is lost. */

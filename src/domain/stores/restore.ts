@@ -10,6 +10,8 @@ export const sliceBytes = 4 * 2 ** 20;
 export type RestoreProblem =
   | 'not-a-backup'
   | 'other-key'
+  /** It was encrypted for the sheet, but not by the service that has it. */
+  | 'forged'
   | 'damaged'
   | 'too-large'
   /** The typed text is not the key of a recovery sheet. */
@@ -30,10 +32,11 @@ export type RestoreProblem =
 /** A shop of the backup. */
 export type RestoredShop = { readonly name: string; readonly domain: string; readonly cards: number };
 
-export type RestoreSource = {
-  readonly bucket: S3Bucket;
-  /** The id of the recovery sheet; null: any. */
-  readonly sheet: string | null;
+/** An object of a storage that has the name of a backup of the sheet, but is not one. */
+export type LeftOut = {
+  readonly name: string;
+  /** `renamed`: it was made at another time than its name says. */
+  readonly reason: 'not-a-backup' | 'other-key' | 'forged' | 'damaged' | 'renamed';
 };
 
 export type RestoreState = {
@@ -45,7 +48,9 @@ export type RestoreState = {
   /** The reason why a storage did not send a backup, and its own words. */
   readonly trouble: { readonly kind: BackupTrouble; readonly said: string } | null;
   /** The storage that was typed last, without its secret, so that a wrong field can be corrected; null: there is none. */
-  readonly source: RestoreSource | null;
+  readonly source: S3Bucket | null;
+  /** The objects of the storage that were not fetched, the newest first. */
+  readonly leftOut: readonly LeftOut[];
   /** Null: the backup was not examined, or cannot be restored. */
   readonly found: { readonly madeAt: number; readonly shops: readonly RestoredShop[] } | null;
 };
@@ -57,8 +62,11 @@ export type RestoreTools = {
   readonly begin: (bytes: number) => Promise<RestoreProblem | null>;
   /** Stores a slice. @returns the number of the next one, which differs if this one was not expected; or the problem. */
   readonly append: (number: number, slice: Uint8Array) => Promise<number | RestoreProblem>;
-  /** Fetches the newest backup of a storage, which can take minutes. */
-  readonly fetch: (source: RestoreSource, secret: Secret) => Promise<void>;
+  /** Fetches and examines the newest backup of a recovery sheet in a storage, which can take minutes. */
+  readonly fetch: (
+    source: S3Bucket,
+    secrets: { readonly secret: Secret; readonly key: Secret },
+  ) => Promise<void>;
   /** Opens and verifies the backup, which can take minutes. @param key the typed key of the recovery sheet. */
   readonly examine: (key: string) => Promise<void>;
   /** Restores the examined backup, and starts the service again. @returns false if the name is not that of a shop of it. */

@@ -7,6 +7,8 @@ export type BackupProblem =
   | 'other-key'
   /** The file was changed or cut off. */
   | 'damaged'
+  /** It was encrypted for the sheet, but not by a service that has it. */
+  | 'forged'
   /** The database is larger than the caller accepts. */
   | 'too-large';
 

@@ -1,11 +1,17 @@
 /**
- * The tar archive of a backup: the key file, and then the database. The writer makes a plain POSIX archive (IEEE 1003.1,
- * pax, "ustar"); the reader accepts only these two members, in this order, from any program.
+ * The tar archive of a backup: the manifest, the key file, and the database. The writer makes a plain POSIX archive (IEEE
+ * 1003.1, pax, "ustar"); the reader accepts only these members, in this order, from any program.
  */
 
+import { createHash } from 'node:crypto';
 import { SealedBackupError } from './error.ts';
+import { forged, manifestBytesMax, readManifest, type Content, type Manifest } from './manifest.ts';
 
-export const memberNames = { keys: 'largesse.keys.json', database: 'largesse.db' } as const;
+export const memberNames = {
+  manifest: 'largesse.manifest',
+  keys: 'largesse.keys.json',
+  database: 'largesse.db',
+} as const;
 
 const blockBytes = 512;
 /** Archives end with two empty blocks; programs add empty blocks up to a record of this size. */
@@ -81,7 +87,7 @@ function cutOff(): SealedBackupError {
   return new SealedBackupError('damaged', 'the backup is cut off: copy or upload it again');
 }
 
-/** The content of the archive with two members. A member is exactly as long as it says. */
+/** The content of an archive. A member is exactly as long as it says. */
 export async function* writeMembers(
   members: readonly (Member & { readonly content: AsyncIterable<Uint8Array> })[],
 ): AsyncGenerator<Uint8Array> {
@@ -149,27 +155,35 @@ class Blocks {
   }
 }
 
-export type ReadMembers = { readonly keys: Buffer; readonly database: Member };
+export type ReadMembers = Pick<Manifest, 'at' | 'database'> & { readonly keys: Buffer };
 
 /** A key file has a few keys of 60 bytes. */
 const keysBytesMax = 65_536;
 
 /**
- * Reads an archive to its end. @param write receives the content of the database.
- * @throws SealedBackupError if it is not a backup, is cut off, or its database is larger than allowed.
+ * Reads an archive to its end, after its manifest. @param write receives the content of the database.
+ * @throws SealedBackupError if it is not a backup, is cut off, differs from its manifest, or its database is larger than
+ * allowed.
  */
 export async function readMembers(
   source: AsyncIterable<Uint8Array>,
   {
     databaseBytesMax,
+    macKey,
     write,
-  }: { readonly databaseBytesMax: number; readonly write: (chunk: Uint8Array) => Promise<void> },
+  }: {
+    readonly databaseBytesMax: number;
+    readonly macKey: Uint8Array;
+    readonly write: (chunk: Uint8Array) => Promise<void>;
+  },
 ): Promise<ReadMembers> {
   const blocks = new Blocks(source);
   try {
+    const manifest = await takeManifest(blocks, macKey);
     const { bytes } = readExpected(await blocks.all(blockBytes), memberNames.keys);
     if (bytes > keysBytesMax) throw unexpected();
     const keys = await blocks.all(bytes);
+    assertSame(manifest.keys, { bytes, sha256: createHash('sha256').update(keys).digest('hex') });
     await blocks.all(paddingOf(bytes));
     const database = readExpected(await blocks.all(blockBytes), memberNames.database);
     if (database.bytes > databaseBytesMax)
@@ -177,13 +191,46 @@ export async function readMembers(
         'too-large',
         `the database has ${database.bytes} bytes, and at most ${databaseBytesMax} are accepted`,
       );
-    for await (const chunk of blocks.take(database.bytes)) await write(chunk);
+    const hash = createHash('sha256');
+    for await (const chunk of blocks.take(database.bytes)) {
+      hash.update(chunk);
+      await write(chunk);
+    }
+    assertSame(manifest.database, { bytes: database.bytes, sha256: hash.digest('hex') });
     await blocks.all(paddingOf(database.bytes));
     await blocks.end();
-    return { keys, database };
+    return { at: manifest.at, keys, database: manifest.database };
   } finally {
     await blocks.close();
   }
+}
+
+/** Reads only the manifest. @throws SealedBackupError as `readMembers` does. */
+export async function readFirstMember(
+  source: AsyncIterable<Uint8Array>,
+  macKey: Uint8Array,
+): Promise<Manifest> {
+  const blocks = new Blocks(source);
+  try {
+    return await takeManifest(blocks, macKey);
+  } finally {
+    await blocks.close();
+  }
+}
+
+async function takeManifest(blocks: Blocks, macKey: Uint8Array): Promise<Manifest> {
+  const { name, bytes } = readHeader(await blocks.all(blockBytes));
+  // Any program can make an archive without a manifest.
+  if (name === memberNames.keys) throw forged();
+  if (name !== memberNames.manifest || bytes > manifestBytesMax) throw unexpected();
+  const content = await blocks.all(bytes);
+  await blocks.all(paddingOf(bytes));
+  return readManifest(content, macKey);
+}
+
+/** @throws SealedBackupError. */
+function assertSame(listed: Content, { bytes, sha256 }: Content): void {
+  if (listed.bytes !== bytes || listed.sha256 !== sha256) throw forged();
 }
 
 function readExpected(block: Buffer, name: string): Member {

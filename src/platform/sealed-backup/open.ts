@@ -1,4 +1,4 @@
-/** Opens a sealed backup, whose content is not trusted: anyone with the recipient can make one. */
+/** Opens a sealed backup. Anyone with the recipient can encrypt one, so nothing is trusted before the MAC of its manifest. */
 
 import { open, rm } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
@@ -6,7 +6,8 @@ import { constants, createZstdDecompress } from 'node:zlib';
 import { Decrypter } from 'age-encryption';
 import type { Secret } from '../secret.ts';
 import { SealedBackupError } from './error.ts';
-import { readMembers, type ReadMembers } from './members.ts';
+import { readFirstMember, readMembers, type ReadMembers } from './members.ts';
+import { backupMacKeyOf } from './recovery-key.ts';
 
 export type OpenSealedOptions = {
   /** The key of the recovery sheet, as `parseRecoveryKey` returns it. */
@@ -46,11 +47,12 @@ export async function openBackup(
     const write = async (chunk: Uint8Array): Promise<void> => {
       await file.writeFile(chunk);
     };
-    const opened = await openMembers(source, identity, { databaseBytesMax, write });
+    const macKey = backupMacKeyOf(identity);
+    const opened = await openMembers(source, identity, { databaseBytesMax, macKey, write });
     await file.sync();
     isComplete = true;
-    const { keys, database: member } = opened;
-    return { keys, databaseBytes: member.bytes, at: member.at * 1_000 };
+    const { keys, database: content, at } = opened;
+    return { keys, databaseBytes: content.bytes, at: at * 1_000 };
   } finally {
     await file.close();
     if (!isComplete) await rm(database, { force: true });
@@ -65,7 +67,7 @@ async function openMembers(
   let ofSource: { readonly error: unknown } | undefined;
   const watched = async function* (): AsyncGenerator<Uint8Array> {
     try {
-      yield* withHeader(source);
+      yield* source;
     } catch (error) {
       ofSource = { error };
       throw error;
@@ -81,18 +83,49 @@ async function openMembers(
     }
   };
   try {
-    const decrypted = await decrypt(watched(), identity);
-    const params = { [constants.ZSTD_d_windowLogMax]: windowLogMax };
-    // Errors reach the reader through the last stream.
-    const content = pipeline(decrypted, createZstdDecompress({ params }), () => undefined);
-    return await readMembers(content, { ...options, write });
+    return await readMembers(await archiveIn(watched(), identity), { ...options, write });
   } catch (error) {
     if (ofSource) throw ofSource.error;
     if (ofFile) throw ofFile.error;
-    if (error instanceof SealedBackupError) throw error;
-    throw new SealedBackupError('damaged', 'the backup was changed or cut off: copy or upload it again', {
-      cause: error,
-    });
+    throw explained(error);
+  }
+}
+
+function explained(error: unknown): SealedBackupError {
+  if (error instanceof SealedBackupError) return error;
+  return new SealedBackupError('damaged', 'the backup was changed or cut off: copy or upload it again', {
+    cause: error,
+  });
+}
+
+async function archiveIn(source: AsyncIterable<Uint8Array>, identity: Secret): Promise<Readable> {
+  const decrypted = await decrypt(withHeader(source), identity);
+  const params = { [constants.ZSTD_d_windowLogMax]: windowLogMax };
+  // Errors reach the reader through the last stream.
+  return pipeline(decrypted, createZstdDecompress({ params }), () => undefined);
+}
+
+/** The bytes from which `readBackupTime` reads: more than the header, a block of zstd and a chunk of age. */
+export const backupHeadBytes = 262_144;
+
+/**
+ * Reads from the first bytes of a backup when it was made (ms since 1970 UTC). The rest is not known to be whole.
+ * @throws SealedBackupError unless a service that has the sheet made it.
+ */
+export async function readBackupTime(head: Uint8Array, identity: Secret): Promise<number> {
+  const isRead = Promise.withResolvers<void>();
+  // A head that ended would be called cut off before its first member was read.
+  const source = async function* (): AsyncGenerator<Uint8Array> {
+    yield head;
+    if (head.length >= backupHeadBytes) await isRead.promise;
+  };
+  try {
+    const content = await archiveIn(source(), identity);
+    return (await readFirstMember(content, backupMacKeyOf(identity))).at * 1_000;
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    isRead.resolve();
   }
 }
 

@@ -1,9 +1,9 @@
 /**
  * The key of a recovery sheet: an X25519 identity of age (https://age-encryption.org/v1). The service keeps only its
- * public half, the recipient.
+ * public half, the recipient, and the key of the MAC that it derives when it makes the sheet.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { accepted, rejected, type Parsed } from '../parsed.ts';
 import { Secret } from '../secret.ts';
@@ -16,11 +16,22 @@ export type RecoveryKey = {
   readonly identity: Secret;
   /** `age1…`, which is not secret. */
   readonly recipient: string;
+  /** Of the MAC of its backups, which the service keeps as well. The identity cannot be found from it. */
+  readonly macKey: Uint8Array;
 };
 
 export async function makeRecoveryKey(): Promise<RecoveryKey> {
   const identity = await generateX25519Identity();
-  return { identity: new Secret(identity), recipient: await identityToRecipient(identity) };
+  return await keyOf(identity);
+}
+
+async function keyOf(text: string): Promise<RecoveryKey> {
+  const identity = new Secret(text);
+  return { identity, recipient: await identityToRecipient(text), macKey: backupMacKeyOf(identity) };
+}
+
+export function backupMacKeyOf(identity: Secret): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', identity.reveal(), '', 'largesse/backup-mac', 32));
 }
 
 /** Spaces between the groups of a printed key, and a few that people add. */
@@ -32,7 +43,7 @@ export async function parseRecoveryKey(text: string): Promise<Parsed<RecoveryKey
   if (!identity.startsWith('AGE-SECRET-KEY-1') || identity.length !== recoveryKeyLength)
     return rejected(`must have ${recoveryKeyLength} characters and start with AGE-SECRET-KEY-1`);
   try {
-    return accepted({ identity: new Secret(identity), recipient: await identityToRecipient(identity) });
+    return accepted(await keyOf(identity));
   } catch {
     return rejected('has a wrong character: compare it with the recovery sheet');
   }

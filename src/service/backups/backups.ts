@@ -23,6 +23,7 @@ import { recordBackup } from '../proofs/verification.ts';
 export {
   deleteBackup,
   openBucketSecret,
+  openMacKey,
   saveBackupFailure,
   saveBackupTrial,
   saveDownload,

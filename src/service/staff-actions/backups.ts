@@ -14,6 +14,7 @@ import {
   saveSheetDraft,
   saveSheetSeen,
   sealBucketSecret,
+  sealMacKey,
   useSheetDraft,
 } from '../../storage/backups/backup.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -31,7 +32,7 @@ function sheetText(recipient: string, typed: string): string {
 }
 
 /**
- * Stores the public half of a new sheet until its last characters are typed.
+ * Stores the public half of a new sheet, and the key of its MAC, until its last characters are typed.
  * @throws Fault `insufficient-scope` if owners may not set backups up; as `assertMay` does.
  */
 export function* draftSheet(
@@ -41,14 +42,21 @@ export function* draftSheet(
     rule,
     recipient,
     identity,
-  }: { readonly rule: MachineRule; readonly recipient: string; readonly identity: Secret },
+    macKey,
+  }: {
+    readonly rule: MachineRule;
+    readonly recipient: string;
+    readonly identity: Secret;
+    readonly macKey: Uint8Array;
+  },
 ): Script<void> {
   const typed = identity.reveal().slice(-sheetTypedLength);
   yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
       yield* assertOwnersSetMachine(by.store, rule);
-      yield* saveSheetDraft(recipient, ctx.keys.digest('recovery-sheet', sheetText(recipient, typed)));
+      const digest = ctx.keys.digest('recovery-sheet', sheetText(recipient, typed));
+      yield* saveSheetDraft({ recipient, digest, sealedMacKey: sealMacKey(ctx, recipient, macKey) });
     },
     entryOf: () => null,
   });

@@ -22,6 +22,7 @@ import { sheetIdOf } from '../../platform/sealed-backup/recovery-key.ts';
 import {
   deleteBackup,
   findBackupTimeZone,
+  openMacKey,
   readBackupState,
   recordSealedBackup,
   saveBackupFailure,
@@ -152,14 +153,15 @@ async function makeBackup(
 ): Promise<void> {
   const { config, database, logger } = parts;
   const { ctx, storage } = database;
-  const { recipient } = settings;
-  if (recipient === null || config.database.kind !== 'file') return;
+  const { recipient, sealedMacKey } = settings;
+  if (recipient === null || sealedMacKey === null || config.database.kind !== 'file') return;
   const startedAt = ctx.wallClock.monotonic();
   const target = targetOf(parts, place, settings);
   await target.prepare();
   await assertFree(parts, 2 * statSync(config.database.file).size);
   const at = ctx.wallClock.now();
-  const sealed = await runInThread({ kind: 'seal', config, files, recipient, at } as const, signal);
+  const macKey = openMacKey(ctx, recipient, sealedMacKey);
+  const sealed = await runInThread({ kind: 'seal', config, files, recipient, macKey, at } as const, signal);
   if (sealed.kind === 'damaged') throw new BackupError('damaged', sealed.problem);
   const name = backupNameOf(at, sheetIdOf(recipient));
   await target.put(name, { path: files.sealed, bytes: sealed.bytes, sha256: sealed.sha256 }, signal);

@@ -63,14 +63,14 @@ async function verifyCopyOf(
   return await database.storage.read(() => verify(mismatchesMax, { keys, reached() {} }));
 }
 
-async function seal({ config, files, recipient, at }: SealOrder): Promise<SealReport> {
+async function seal({ config, files, recipient, macKey, at }: SealOrder): Promise<SealReport> {
   assert(config.database.kind === 'file');
   await copyDatabase(config.database.file, files.copy);
   const { mismatches } = await verifyCopyOf(config, { copy: files.copy, keysFile: config.keysFile });
   const [first] = mismatches;
   if (first) return { kind: 'damaged', problem: first.problem };
   const keys = readFileSync(config.keysFile);
-  const parts = await sealBackup({ database: files.copy, keys, at }, recipient);
+  const parts = await sealBackup({ database: files.copy, keys, at }, { recipient, macKey });
   const hash = createHash('sha256');
   let bytes = 0;
   const counted = new Transform({

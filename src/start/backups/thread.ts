@@ -27,6 +27,7 @@ export type SealOrder = {
   readonly config: DatabaseConfig;
   readonly files: WorkFiles;
   readonly recipient: string;
+  readonly macKey: Uint8Array;
   /** The time in the backup (ms since 1970 UTC). */
   readonly at: number;
 };

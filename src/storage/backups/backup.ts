@@ -25,6 +25,7 @@ const settings = columns({
   sheet_seen_at: integerOrNull('sheetSeenAt'),
   sheet_digest: bytesOrNull('sheetDigest'),
   draft_recipient: textOrNull('draftRecipient'),
+  mac_key: bytesOrNull('sealedMacKey'),
   draft_digest: bytesOrNull('draftDigest'),
   place: textOrNull('placeText'),
   secret: bytesOrNull('sealedSecret'),
@@ -47,7 +48,7 @@ export type BackupTrial = {
   readonly triedAt: number;
   readonly name: string;
   readonly problem:
-    'other-key' | 'damaged' | 'not-a-backup' | 'too-large' | 'mismatches' | 'unreadable' | null;
+    'other-key' | 'forged' | 'damaged' | 'not-a-backup' | 'too-large' | 'mismatches' | 'unreadable' | null;
   readonly stores: readonly {
     readonly store: string;
     readonly currency: string;
@@ -76,17 +77,27 @@ export function* findBackupSettings(): Script<BackupSettings> {
   };
 }
 
-/** Stores the public half of a key whose sheet is not confirmed yet, and a digest of its last characters. */
-export function* saveSheetDraft(recipient: string, digest: Uint8Array): Script<void> {
+/** The part of a sheet that the service keeps. */
+export type KeptSheet = {
+  /** The public half of the key. */
+  readonly recipient: string;
+  /** Of the last characters. */
+  readonly digest: Uint8Array;
+  readonly sealedMacKey: Uint8Array;
+};
+
+/** Stores a sheet that is not confirmed yet. */
+export function* saveSheetDraft({ recipient, digest, sealedMacKey }: KeptSheet): Script<void> {
   yield* execute(sql`
-    update backup_settings set draft_recipient = ${recipient}, draft_digest = ${digest} where id = 1`);
+    update backup_settings set draft_recipient = ${recipient}, draft_digest = ${digest}, draft_mac_key = ${sealedMacKey}
+    where id = 1`);
 }
 
 /** Uses the draft for the next backups. */
 export function* useSheetDraft(now: number): Script<void> {
   yield* execute(sql`
-    update backup_settings set recipient = draft_recipient, sheet_digest = draft_digest, sheet_made_at = ${now},
-      sheet_seen_at = ${now}, draft_recipient = null, draft_digest = null
+    update backup_settings set recipient = draft_recipient, sheet_digest = draft_digest, mac_key = draft_mac_key,
+      sheet_made_at = ${now}, sheet_seen_at = ${now}, draft_recipient = null, draft_digest = null, draft_mac_key = null
     where id = 1 and draft_recipient is not null`);
 }
 
@@ -218,4 +229,17 @@ export function openBucketSecret(
   sealed: Uint8Array,
 ): Secret {
   return new Secret(Buffer.from(keys.open('backup-bucket', sealed, boundTo(place))).toString());
+}
+
+export function sealMacKey({ keys, random }: Context, recipient: string, macKey: Uint8Array): Uint8Array {
+  return keys.seal('backup-mac', macKey, recipient, random.bytes(sealNonceLength));
+}
+
+/** @throws Error if the key was sealed for another sheet, or its own key is missing. */
+export function openMacKey(
+  { keys }: Pick<Context, 'keys'>,
+  recipient: string,
+  sealed: Uint8Array,
+): Uint8Array {
+  return keys.open('backup-mac', sealed, recipient);
 }
