@@ -101,6 +101,45 @@ test('a card that was opened is shown without a connection, from its tab and fro
   await page.waitForSelector('#waiting button', { visible: true });
 });
 
+test('a card with a chosen code has no copy, and an earlier one is deleted', async () => {
+  const expected = [/net::ERR_/, /Failed to fetch/];
+  await using window = await chromium.window(gateway, { viewport, expected });
+  await using _online = { [Symbol.asyncDispose]: async () => void (gateway.lose = () => 'none') };
+  const { page } = window;
+  const chosen = await shop.issue({ initial_value: '50.00', code: '48213957' });
+  await page.goto(link);
+  await cardShown(page, code);
+  await copiesKept(page, 1);
+  await page.goto('about:blank');
+  const chosenLink = `${origin}/b/flowers.example/card#${chosen.code}`;
+  await page.goto(chosenLink);
+  await cardShown(page, chosen.code);
+  assert.equal(await page.$('[data-until]'), null);
+  // The module is that of the page, so the copy is one that a version before has made.
+  const kept = await page.evaluate(async (typed) => {
+    const script = performance
+      .getEntriesByType('resource')
+      .find(({ name }) => name.endsWith('/recipient-offline.js'));
+    const offline = (await import(script?.name ?? '')) as {
+      readonly keepCard: (found: Document, shown: object) => Promise<void>;
+      readonly openCopy: (page: string, code: string) => Promise<object | null>;
+    };
+    const { page: own = '', worker = '' } = document.getElementById('recipient')?.dataset ?? {};
+    const earlier = document.cloneNode(true) as Document;
+    earlier.querySelector('.show-code')?.setAttribute('data-until', '');
+    await offline.keepCard(earlier, { page: own, worker, code: typed });
+    return (await offline.openCopy(own, typed)) !== null;
+  }, chosen.code);
+  assert.ok(kept, 'there is an earlier copy');
+  await copiesKept(page, 2);
+  await page.reload();
+  await cardShown(page, chosen.code);
+  await copiesKept(page, 1);
+  gateway.lose = () => 'before';
+  await page.reload();
+  await page.waitForSelector('#waiting button', { visible: true });
+});
+
 test('a copy is deleted after 30 days, and when its card has expired', async () => {
   const expected = [/net::ERR_/, /Failed to fetch/];
   await using window = await chromium.window(gateway, { viewport, expected });

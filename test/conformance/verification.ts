@@ -32,7 +32,10 @@ const texts: LedgerTexts = {
 };
 
 /** A debit whose external id is recorded as used. */
-function debitNamed(ctx: Context, command: Parameters<typeof debit>[1] & { readonly externalId: string | null }) {
+function debitNamed(
+  ctx: Context,
+  command: Parameters<typeof debit>[1] & { readonly externalId: string | null },
+) {
   const id = { storeId: command.store.id, kind: 'transaction', text: command.externalId ?? '' } as const;
   return usingExternalId(ctx, id, {
     run: () => debit(ctx, command),

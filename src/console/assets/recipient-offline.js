@@ -2,7 +2,7 @@
  * The page of recipients without a connection. It keeps two things in the browser, if the connection is encrypted:
  *
  * - the page without a card, and its files, with which the service worker responds;
- * - a copy of each shown card, encrypted with a key from its code. So only a person who has the code, in the link of the
+ * - a copy of each shown card whose code the service generated, encrypted with a key from the code. So only a person who has the code, in the link of the
  *   email or in the tab, can open it. Copies are deleted after 30 days, and when the card can no longer be used.
  */
 
@@ -11,7 +11,7 @@ const copiesName = 'largesse-cards';
 const copiesMax = 5;
 const copyDaysMax = 30;
 const dayMs = 24 * 60 * 60 * 1_000;
-/** A store can have chosen a short code, so guessing one must cost time. */
+/** A guess costs time, in addition to the 80 random bits of a code. */
 const iterations = 600_000;
 const vectorLength = 12;
 const savedAtHeader = 'saved-at';
@@ -88,7 +88,7 @@ async function keepPage(worker, found) {
 }
 
 /**
- * Keeps what the page shows, or deletes the copy of a card that can no longer be used.
+ * Keeps what the page shows, or deletes the copy of a card that can no longer be used, or whose code was chosen.
  * @param {Document} found the response of the service @param {{ page: string, worker: string, code: string }} shown
  */
 export async function keepCard(found, { page, worker, code }) {

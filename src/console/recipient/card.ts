@@ -82,6 +82,8 @@ type ShownCard = ShownBy &
   Omit<ShownMovements, 'isViewed'> & {
     readonly card: Card;
     readonly isOver: boolean;
+    /** Whether the service generated the code. All short codes can be tried on a copy. */
+    readonly isGenerated: boolean;
     /** The wallets of phones that the store has set up. */
     readonly wallets: readonly WalletKind[];
     /** Whether a wallet has not accepted the card just now. */
@@ -95,16 +97,16 @@ function isolated(amount: string): Markup {
 
 /**
  * The code for the counter. Scanners read it on white, so it is white on dark pages as well. A browser keeps a copy of the
- * card until the instant of `data-until`, if there is one.
+ * card until the instant of `data-until`, or for ever if it is empty, and without the attribute none.
  */
 function codePanel(
   { store, language: { texts, shared }, cardPage }: RecipientPlace,
-  { card, code }: ShownCard,
+  { card, code, isGenerated }: ShownCard,
 ): Markup {
   const until =
     card.expiresOn === null ? '' : formatInstant(startOfDay(addDays(card.expiresOn, 1), store.timeZone));
   const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
-  return markup`<section class="show-code" data-until="${until}" aria-label="${shared.codeLabel}"><button class="qr-tap" type="button" popovertarget="full">${qr}<span class="tap">${icons.fill}${texts.fill}</span></button>
+  return markup`<section class="show-code"${isGenerated ? markup` data-until="${until}"` : undefined} aria-label="${shared.codeLabel}"><button class="qr-tap" type="button" popovertarget="full">${qr}<span class="tap">${icons.fill}${texts.fill}</span></button>
 <p class="codeline" id="shown-code" dir="ltr">${groupedCode(code)}</p></section>
 `;
 }

@@ -119,7 +119,7 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
     for (const lookup of outcome.stocked) lookups.recordTried({ storeId: store.id, lookup });
     return { response: unknownPage(services, { ...place, asksAddress: outcome.asksAddress }) };
   }
-  const { card, code } = outcome;
+  const { card, code, isGenerated } = outcome;
   const [{ isViewed, ...movements }, wallets] = await Promise.all([
     storage.read(() => listShownMovements(card)),
     walletKindsOf(services, store.id),
@@ -130,6 +130,7 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
     shown: {
       card,
       code,
+      isGenerated,
       address: address?.address ?? null,
       ...movements,
       isOver: isExpired(card, today(ctx, store)),

@@ -129,7 +129,16 @@ const documentsOf: Readonly<
     );
     const locations = new Map(location ? [[location.id, location]] : []);
     const wallets = await walletKindsOf(services, store.id);
-    const found = { card, code, address: null, transfers, locations, isOver: false, wallets };
+    const found = {
+      card,
+      code,
+      address: null,
+      transfers,
+      locations,
+      isGenerated: true,
+      isOver: false,
+      wallets,
+    };
     return recipientCardPage(services, place, found).body;
   },
   sheet(page, settings) {

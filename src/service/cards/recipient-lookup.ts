@@ -60,7 +60,13 @@ export type TypedCard = {
 };
 
 export type RecipientOutcome =
-  | { readonly kind: 'found'; readonly card: Card; readonly code: Secret }
+  | {
+      readonly kind: 'found';
+      readonly card: Card;
+      readonly code: Secret;
+      /** Whether the service generated the code, of 80 random bits. */
+      readonly isGenerated: boolean;
+    }
   | {
       /** No card has the code, it is disabled, or its code was chosen and the address is not one of the card. */
       readonly kind: 'missed';
@@ -93,7 +99,10 @@ export function* findCardOfRecipient(
     yield* releaseLookups(client.caller, client.budget, isFailed ? 0 : 1);
     if (!isStoreExhausted) yield* releaseLookups(ofStore.caller, ofStore.budget, isFailed ? 0 : 1);
   }
-  if (isShown) return { kind: 'found', card: found.card, code: found.code };
+  if (isShown) {
+    const { card, code, isGenerated } = found;
+    return { kind: 'found', card, code, isGenerated };
+  }
   if (fault) return { kind: 'throttled', fault };
   return {
     kind: 'missed',
