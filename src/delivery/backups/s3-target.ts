@@ -155,9 +155,9 @@ export async function readNewestOf(
   const newestFirst = found.toSorted((left, right) => right.at - left.at).slice(0, candidatesMax);
   for (const { key, at } of newestFirst) {
     const response = await call({ method: 'GET', key });
-    const parts = explainedParts(response);
-    const head = await takeHead(parts, headBytes);
-    if (await accepts(key, head, at)) return continued(head, parts);
+    const content = explainedParts(response);
+    const head = await takeHead(content, headBytes);
+    if (await accepts(key, head, at)) return continued(head, content);
     response.destroy();
   }
   return undefined;

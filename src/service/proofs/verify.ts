@@ -99,7 +99,7 @@ type PlanOptions = {
 };
 
 /** The part of the keys that a verification needs, which another thread can have. */
-export type VerifyingKeys = Pick<Keys, 'publicIds' | 'digestKeys'>;
+type VerifyingKeys = Pick<Keys, 'publicIds' | 'digestKeys'>;
 
 export type RunOptions = {
   /** Default: what needs keys, such as the encrypted ids in events, is not compared. */
