@@ -1,4 +1,4 @@
-/** The tests that run by hand on a Citus cluster. */
+/** Tests on a Citus cluster, which are started by hand. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -33,7 +33,8 @@ type TableRow = { readonly name: string; readonly is_partitioned: bigint; readon
 /**
  * Distributes the tables that are not distributed yet. If it is interrupted, it continues when it is called again.
  * @returns the names of the tables that it distributed.
- * @throws DistributionError if the server has no Citus, is not the coordinator, or its tables have partitions.
+ * @throws DistributionError if the server has no Citus or is not the coordinator, its tables have partitions, or it has stores
+ * that are not distributed.
  */
 export async function distributeTables(session: Session): Promise<readonly string[]> {
   await assertCoordinator(session);
@@ -56,7 +57,10 @@ export async function distributeTables(session: Session): Promise<readonly strin
     throw new DistributionError(`these tables are not tables of this service: ${unknown.join(', ')}`);
   const isDone = (name: string): boolean =>
     tables.some((table) => table.name === name && table.is_known > 0n);
-  if (!isDone('events')) await inTransaction(session, numberByServer);
+  if (!isDone('events')) {
+    await assertWithoutStores(session);
+    await inTransaction(session, numberByServer);
+  }
   const references = await rowsOf<{ readonly name: string; readonly referenced: string }>(
     session,
     `select conrelid::regclass::text as name, confrelid::regclass::text as referenced from pg_constraint
@@ -81,6 +85,18 @@ export async function distributeTables(session: Session): Promise<readonly strin
     `do $$ begin execute format('alter database %I set enable_seqscan = off', current_database()); end $$`,
   );
   return distributed;
+}
+
+/**
+ * Citus copies the rows of a table into its shards with the triggers of the table, which would write again what other tables
+ * have already.
+ */
+async function assertWithoutStores(session: Session): Promise<void> {
+  const [found] = await rowsOf<{ readonly stores: bigint }>(session, 'select count(*) as stores from stores');
+  if (found?.stores !== 0n)
+    throw new DistributionError(
+      'the database has stores: distribute a database without stores, and copy this one into it with "largesse copy"',
+    );
 }
 
 /** Tables that others refer to, first. */
