@@ -59,6 +59,8 @@ async function fill(root: string, environment: Environment): Promise<void> {
     withoutTimeLimit: true,
   });
   const { ctx, storage } = database;
+  // The log begins: for stores that exist before, it would look for earlier entries.
+  await log.appendEntries(database);
   const count = Number(values.stores);
   for (let from = 0; from < count; from += storesInTransaction)
     await storage.write(function* addStores() {
@@ -67,8 +69,6 @@ async function fill(root: string, environment: Environment): Promise<void> {
         yield* stores.createStore(ctx, { ...settings, name, domain: `${name}.example` });
       }
     });
-  // The log begins, which reads each store once.
-  await log.appendEntries(database);
 }
 
 async function measure(root: string, folder: string, database: Database): Promise<void> {
