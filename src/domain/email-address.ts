@@ -84,8 +84,8 @@ export function mailboxOf(key: string): string {
   const at = key.lastIndexOf('@');
   const [name, domain] = [key.slice(0, at), key.slice(at + 1)];
   const plus = name.indexOf('+');
-  const plain = plus > 0 ? name.slice(0, plus) : name;
-  return google.test(domain) ? `${plain.replaceAll('.', '')}@gmail.com` : `${plain}@${domain}`;
+  const base = plus > 0 ? name.slice(0, plus) : name;
+  return google.test(domain) ? `${base.replaceAll('.', '')}@gmail.com` : `${base}@${domain}`;
 }
 
 /**

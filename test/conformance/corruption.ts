@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
+import { resultOf } from '../../src/domain/paused.ts';
 import { parseBatch } from '../../src/domain/batches/batch.ts';
 import { batchKeyOf, continueBatch, startBatch } from '../../src/service/batches/batch.ts';
 import { reenableCard, update } from '../../src/service/cards/card.ts';
@@ -41,7 +42,7 @@ async function issueBatch(
   count: number,
 ): Promise<void> {
   const sent = Array.from({ length: count }, () => ({ initial_value: '5.00' }));
-  const parsed = parseBatch(sent, { store, now: ctx.clock.now(), canSend: false });
+  const parsed = resultOf(parseBatch(sent, { store, now: ctx.clock.now(), canSend: false }));
   assert.ok(parsed.ok);
   const { cards, total } = parsed;
   const command = { store, name: null, actor: 'test', apiClientId: null, cards, total };

@@ -213,7 +213,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
         const script = isCodeServed(request);
         let step = script.next([]);
         while (step.done !== true) {
-          texts.push(step.value.statements.map(({ text }) => text).join(';'));
+          texts.push(step.value.statements.map((statement) => statement.text).join(';'));
           step = script.next(yield step.value);
         }
         return step.value;
