@@ -73,7 +73,7 @@ export function emailKey(address: string): string {
   return words.join(dottedI).normalize('NFC');
 }
 
-/** Mailboxes at Google have the same owner with and without full stops (https://support.google.com/mail/answer/7436150). */
+/** Mailboxes at Google have the same owner with and without full stops (“Dots don't matter in Gmail addresses”, Gmail Help). */
 const google = /^(?:gmail|googlemail)\.com$/;
 
 /**

@@ -90,7 +90,7 @@ export type Keys = {
   digest(purpose: Purpose, text: string): Uint8Array;
   /** The digests under every key, the one in use first. They find rows that were written with an older key. */
   digests(purpose: Purpose, text: string): readonly Uint8Array[];
-  /** The keys of the digests of a purpose, for a thread that has no other keys: `digestWith`. */
+  /** The keys of the digests of a purpose, for a thread that has no other keys: `keyedDigest`. */
   digestKeys(purpose: Purpose): readonly Uint8Array[];
   /** Encrypts with AES-256-GCM. `boundTo` identifies the row; `open` requires the same value. */
   seal(purpose: Purpose, plain: Uint8Array, boundTo: string, nonce: Uint8Array): Uint8Array;
@@ -185,12 +185,12 @@ function ringOf({ id, secret }: MasterKey) {
   return {
     id,
     deriveKey,
-    digest: (purpose: Purpose, text: string): Uint8Array => digestWith(deriveKey(purpose), text),
+    digest: (purpose: Purpose, text: string): Uint8Array => keyedDigest(deriveKey(purpose), text),
   };
 }
 
 /** HMAC-SHA-256 of the text: 32 bytes. */
-export function digestWith(key: Uint8Array, text: string): Uint8Array {
+export function keyedDigest(key: Uint8Array, text: string): Uint8Array {
   return createHmac('sha256', key).update(text).digest();
 }
 

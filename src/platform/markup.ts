@@ -69,6 +69,9 @@ export function linesOf(text: string): readonly Markup[] {
  * dirhams in Arabic, with a direction mark after it.
  */
 export function endsWithStop(value: MarkupPart): boolean {
-  const text = value instanceof Markup ? value.toString().replaceAll(/<[^>]*>/g, '') : written(value);
-  return /\.[\u200e\u200f\u2066-\u2069]*$/.test(text);
+  let text = value instanceof Markup ? value.toString() : written(value);
+  // The end of an element follows its text.
+  if (value instanceof Markup)
+    while (text.endsWith('>')) text = text.slice(0, Math.max(0, text.lastIndexOf('<')));
+  return /\.[\u200e\u200f\u2066-\u2069]{0,4}$/.test(text);
 }

@@ -49,7 +49,7 @@ const commands: readonly (readonly string[])[] = [
 /** The raw texts of Node.js and SQLite, and stack traces. */
 const raw = /\bE[A-Z]{3,}: |errcode|ERR_|unable to open|not a database\)|\n\s+at /;
 
-/** What is wrong with the database, and the sentence; `creating` that of commands that create what is missing. */
+/** Defects of the database, each with its sentence; `creating` has that of commands that create a missing one. */
 const cases: readonly {
   readonly name: string;
   readonly file: string;

@@ -15,7 +15,7 @@ export const ofAllStores: readonly { readonly text: string; readonly why: string
   { text: 'select distinct store_id from accountant_emails e where next_at <=', why: 'finds due emails to accountants' },
   { text: 'select store_id, provider, is_test from online_sales o where next_at <=', why: 'finds due online sales' },
   { text: 'select distinct store_id from online_sales o where notice_at <=', why: 'finds due emails about online sales' },
-  { text: 'select store_id, id from online_sales where paid_at is null', why: 'finds unpaid sales whose addresses are erased' },
+  { text: 'select store_id, id from online_sales o where paid_at is null', why: 'finds unpaid sales to delete or erase' },
   { text: 'select store_id, id from online_sales where decided_at is not null', why: 'finds sales whose codes are erased' },
   { text: 'select store_id, kind, is_test from payment_providers p', why: 'finds providers that were not compared' },
   { text: 'select count(*) as rejected from payment_providers where hints_rejected_since is not null', why: 'for the metrics, once a minute' },

@@ -148,7 +148,7 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    ...cardFieldNames, 'amount', 'balance', 'code', 'closed', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn', 'externalId',
+    ...cardFieldNames, 'amount', 'balance', 'code', 'closed', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn', 'externalId', 'holderEmail',
     'initialValue', 'laterExpiresOn', 'locationId', 'notify', 'notifyHolder', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
     'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'stockUse', 'storefrontCustomerId', 'suspend', 'suspendReason',
     'vatKind', 'vatRate', 'webhookEvents',

@@ -24,8 +24,8 @@ test('the other packages have the version of the service', () => {
   }
 });
 
-test('the package can be published, and depends on no package that brings a Node.js', () => {
-  assert.equal(manifest.private, undefined);
+test('only the built package can be published, and depends on no package that brings a Node.js', () => {
+  assert.equal(manifest.private, true);
   assert.equal(manifest.engines.node, '>=26');
   assert.equal(dependencies['node'], undefined);
 });

@@ -16,7 +16,7 @@ export type RecoveryKey = {
   readonly identity: Secret;
   /** `age1…`, which is not secret. */
   readonly recipient: string;
-  /** Of the MAC of its backups, which the service keeps as well. The identity cannot be found from it. */
+  /** The key of the MAC of its backups, which the service keeps as well. The identity cannot be found from it. */
   readonly macKey: Uint8Array;
 };
 

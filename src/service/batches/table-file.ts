@@ -60,12 +60,16 @@ export async function readTableFile(
     if (report.kind === 'begun') hasBegun = true;
     else resolve(report);
   });
-  worker.on('error', (error: unknown) => {
-    if (hasBegun) exceeded(error);
+  let failure: unknown;
+  worker.on('error', (error: unknown) => (failure = error));
+  // An error can arrive before an earlier message, and the end after all of them.
+  worker.on('exit', () => {
+    if (hasBegun || failure === undefined) exceeded(failure);
     else
-      reject(error instanceof Error ? error : new Error('the thread of a table has ended', { cause: error }));
+      reject(
+        failure instanceof Error ? failure : new Error('the thread of a table has ended', { cause: failure }),
+      );
   });
-  worker.on('exit', () => exceeded());
   const watch = watchProcessorTime(worker, { processorMsMax, exceeded });
   try {
     const report = await promise;

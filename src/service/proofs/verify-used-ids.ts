@@ -1,5 +1,5 @@
 /**
- * Verifies what finds a card besides its code: the external ids of cards, transactions and holds against the ids that were
+ * Verifies what finds a card apart from its code: the external ids of cards, transactions and holds against the ids that were
  * used, and the batches of cards against the parts that issued them.
  */
 

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { digestWith, type Keys } from '../../platform/keys.ts';
+import { keyedDigest, type Keys } from '../../platform/keys.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { CardIdRange } from '../../storage/proofs/ledger-scan.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -178,7 +178,7 @@ export function* runTasks(
     const found: Mismatch[] = [];
     const verifying = {
       publicIds: keys?.publicIds,
-      externalDigests: externalKeys && ((text: string) => externalKeys.map((key) => digestWith(key, text))),
+      externalDigests: externalKeys && ((text: string) => externalKeys.map((key) => keyedDigest(key, text))),
       left: () => left,
       read: (rows: number) => reached?.((rowsRead += rows)),
     };

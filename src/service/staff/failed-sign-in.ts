@@ -23,7 +23,7 @@ import { recordAction } from './staff.ts';
 /** Unknown addresses with an own entry on a day. */
 const addressesPerDay = 100;
 
-/** An empty key stands for the addresses without an entry of their own, and for what is not an address. */
+/** An empty key is that of the addresses without an entry of their own, and for what is not an address. */
 function digestedText(storeId: number, { key }: Pick<EmailAddress, 'key'>): string {
   return `${storeId} ${key}`;
 }

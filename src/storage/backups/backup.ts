@@ -81,7 +81,7 @@ export function* findBackupSettings(): Script<BackupSettings> {
 export type KeptSheet = {
   /** The public half of the key. */
   readonly recipient: string;
-  /** Of the last characters. */
+  /** The digest of the last characters. */
   readonly digest: Uint8Array;
   readonly sealedMacKey: Uint8Array;
 };

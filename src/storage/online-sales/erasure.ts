@@ -1,8 +1,8 @@
 /** Erases personal data of online sales: with a person, and what is no longer needed. Amounts and states stay. */
 
-import { forUpdateSkipLocked, fragment } from '../sql/fragments.ts';
+import { forUpdateSkipLocked, fragment, type Fragment } from '../sql/fragments.ts';
 import { inChunks, padded } from '../sql/chunks.ts';
-import { all, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, parallel, part, sql, toNumber, type Part, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
 import { saleColumns, toSale, type SaleRow, type StoredSale } from './sale.ts';
 
@@ -17,16 +17,20 @@ function keysOf(rows: readonly { store_id: bigint; id: bigint }[]): readonly Sal
  * A condition on sales that were not paid: nothing is expected for them. A payment that is on its way can arrive after
  * weeks, an email can be due, a process can be reading the payment, and a movement without a paid sale is a difference.
  */
-const isOver = fragment`paid_at is null and state <> 'waiting' and dispute is null and notice_at is null and lease is null
-  and not exists (select 1 from online_sale_refunds r where r.store_id = o.store_id and r.sale_id = o.id)
-  and not exists (select 1 from payment_movements m where m.store_id = o.store_id and m.sale_id = o.id)`;
+function isOver(store: Fragment | number): Part {
+  return part`paid_at is null and state <> 'waiting' and dispute is null and notice_at is null and lease is null
+  and not exists (select 1 from online_sale_refunds r where r.store_id = ${store} and r.sale_id = o.id)
+  and not exists (select 1 from payment_movements m where m.store_id = ${store} and m.sale_id = o.id)`;
+}
+
+const ofSale = fragment`o.store_id`;
 
 /** Returns up to `limit` sales of all stores from before an instant (ms) that were not paid, and are over or have addresses. */
 export function* listUnpaidSales(before: number, limit: number): Script<readonly SaleRowKey[]> {
   return keysOf(
     yield* all(sql<{ store_id: bigint; id: bigint }>`
       select store_id, id from online_sales o
-      where paid_at is null and created_at < ${before} and (erased_at is null or (${isOver})) and ${ofOpenStore}
+      where paid_at is null and created_at < ${before} and (erased_at is null or (${isOver(ofSale)})) and ${ofOpenStore}
       order by created_at limit ${limit}`),
   );
 }
@@ -47,7 +51,7 @@ function* removeChunk(
   );
   const deleted = yield* all(sql`
     delete from online_sales where store_id = ${storeId} and id in (
-      select id from online_sales o where store_id = ${storeId} and id in (${ids}) and ${isOver} ${forUpdateSkipLocked})
+      select id from online_sales o where store_id = ${storeId} and id in (${ids}) and ${isOver(storeId)} ${forUpdateSkipLocked})
     returning id`);
   const erased = yield* all(sql`
     update online_sales set buyer_name = null, buyer_address = null, buyer_key = null, recipient_name = null,
