@@ -11,6 +11,7 @@ import type { Caller } from '../../src/http/auth.ts';
 import { lookupThrottle, type LookupAttempt, type LookupThrottle } from '../../src/http/lookup-throttle.ts';
 import type { RequestContext } from '../../src/http/request-context.ts';
 import type { Secret } from '../../src/platform/secret.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -213,7 +214,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
         const script = isCodeServed(request);
         let step = script.next([]);
         while (step.done !== true) {
-          texts.push(step.value.statements.map((statement) => statement.text).join(';'));
+          texts.push(step.value.statements.map((statement) => statement.text(sqliteDialect)).join(';'));
           step = script.next(yield step.value);
         }
         return step.value;

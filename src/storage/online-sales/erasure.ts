@@ -37,7 +37,7 @@ export function* listUnpaidSales(before: number, limit: number): Script<readonly
 
 /** Deletes those of the sales that are over, and erases the texts and addresses of the other unpaid ones. @returns their number. */
 export function* removeUnpaidSales(found: readonly SaleRowKey[], now: number): Script<number> {
-  const removed = yield* parallel(...inChunks(found).map((part) => removeChunk(part, now)));
+  const removed = yield* parallel(...inChunks(found).map((sales) => removeChunk(sales, now)));
   return removed.reduce((sum, count) => sum + count, 0);
 }
 
