@@ -243,7 +243,7 @@ export function testStocks(factory: StorageFactory): void {
       await storage.read(() => lookUp(ctx, { store, code: at(codes, 1), usableOnly: false })),
       {
         kind: 'missed',
-        use: { kind: 'stocked', lookup: await lookupOf(opened, at(codes, 1)) },
+        use: { kind: 'stocked', isGenerated: true, lookup: await lookupOf(opened, at(codes, 1)) },
       },
     );
     const rest = await storage.write(() => voidCodesOf(ctx, { key, codes: null, actor: 'test' }));

@@ -215,5 +215,5 @@ export const onlineSaleSettingsRoutes: readonly StaffRoute[] = [
   post(`${saleSettingsPath}/provider/remove`, owners, (page) =>
     removeKey(page, (provider) => salesPage(page, { provider })),
   ),
-  get(`${saleSettingsPath}/window.svg`, 'changeSettings', windowCode),
+  get(`${saleSettingsPath}/window.svg`, 'changeSettings', windowCode, { sendsFile: 'other' }),
 ];
