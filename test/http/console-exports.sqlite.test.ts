@@ -82,6 +82,7 @@ const requests: Readonly<
 
 /** The other routes with files, and why they need neither. */
 const others: readonly (readonly [RegExp, string])[] = [
+  [/^\/settings\/online-sales\/window\.svg$/, 'the link to the buy page, which is public'],
   [/^\/books\//, 'sums of the books, and the names of locations'],
   [/^\/sales\/months\/:month\/sales\./, 'amounts and ids, without names and addresses'],
   [/^\/accountant\/:token\//, 'the same sums, with a signed link; each opening is in the audit log'],
