@@ -159,7 +159,7 @@ const named = positionals.map((path) => relative('', path));
 const runKind = values.soak ? 'soak' : 'test';
 const isOnCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
 /** On a cluster, all of whose servers are on this machine, a file can take an hour. */
-const minutesPerFile = { cluster: 120, soak: 50, test: 25 } as const;
+const minutesPerFile = { cluster: 120, soak: 30, test: 15 } as const;
 const timeoutPerFileMs = minutesPerFile[isOnCluster ? 'cluster' : runKind] * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
@@ -290,7 +290,8 @@ async function runFiles(job: Job): Promise<Ran> {
   const record = join(runFolder(), `processor-time-${(processes += 1)}`);
   const [file] = job.files;
   const isShared = job.files.length > 1;
-  const signal = AbortSignal.timeout(timeoutPerFileMs * job.files.length);
+  // Files that share a process take seconds each.
+  const signal = AbortSignal.timeout(isShared ? 2 * timeoutPerFileMs : timeoutPerFileMs);
   const rounds = longer.filter((each) => values.soak && each.files.test(file));
   const env = {
     ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
@@ -423,8 +424,11 @@ async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
       running.set(next, runFiles(next));
     const ran = await Promise.race(running.values());
     running.delete(ran.job);
-    if (hasFailed(ran)) failed.push(ran);
-    else yield* evaluate(ran);
+    if (hasFailed(ran)) {
+      failed.push(ran);
+      const reasons = failuresOf(ran.job, ran.events);
+      yield heading(`failed, and runs again at the end: ${describe(ran.job)}\n${reasons.join('\n')}`);
+    } else yield* evaluate(ran);
   }
   for (const ran of failed) {
     const { job, events } = ran;
