@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { scopes } from '../../src/domain/stores/store.ts';
-import { defaultEmailSettings } from '../../src/domain/emails/email.ts';
 import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { saveEmailSettings } from '../../src/storage/emails/email.ts';
 import { closingDelayMs } from '../../src/service/books/closing.ts';
+import { changeEmailSettings } from '../../src/service/emails/email.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { createToken } from '../../src/service/stores/token.ts';
 import { createStore, requireStore } from '../../src/service/stores/store.ts';
@@ -60,8 +59,8 @@ export async function scheduleReminders(
   await using database = await openDatabase(readConfig(environment), { prepare: false });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
-  const settings = { ...defaultEmailSettings, expiryReminderDays: [30, 7], balanceReminderDays: [14] };
-  await storage.write(() => saveEmailSettings(ctx, store.id, settings));
+  const schedule = { expiryReminderDays: [30, 7], balanceReminderDays: [14] };
+  await storage.write(() => changeEmailSettings(ctx, store.id, schedule));
 }
 
 /**
