@@ -67,6 +67,7 @@ import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listTransfers } from '../../src/storage/money/transfer.ts';
 import { createTurns } from '../../src/service/turns.ts';
+import { untilAppended } from '../support/appended.ts';
 import { longTest } from '../support/long-test.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -759,7 +760,7 @@ export function testBooks(factory: StorageFactory): void {
     ctx.clock.advance(100 * dayMs);
     const closedDays = async (): Promise<readonly string[]> =>
       (await storage.read(() => listAllClosedDays(store.id))).map(({ day }) => day);
-    await appendEntries(opened);
+    await untilAppended(opened);
     await closeDays(opened, 10, 0);
     assert.deepEqual(await closedDays(), []);
     await closeDays(opened, 10, trusted);

@@ -32,6 +32,8 @@ import { all, execute, sql, toNumber } from '../../src/storage/sql/sql.ts';
 import { findStore, listOpenStores } from '../../src/storage/stores/store.ts';
 import { firstWork, listWork, makeWorkDue, workKinds, type WorkKind } from '../../src/storage/stores/work.ts';
 import { personOf } from '../support/acting.ts';
+import { untilAppended } from '../support/appended.ts';
+import { closeAllDays } from '../support/closed-days.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { email, issueCommand, masterKey, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';
@@ -265,7 +267,8 @@ export function testStoreWork(factory: StorageFactory): void {
         if (random() < 0.5) masters.unshift(masterKey(`k${step}`, (step % 250) + 2));
         processes = processes.map(() => processOf({ ctx: contextOf(), storage }));
       }
-      await appendEntries({ ctx: one.ctx, storage });
+      for (const { store } of await storage.read(listOpenStores))
+        await untilAppended({ ctx: one.ctx, storage, store });
       const place = `seed ${seed}, step ${step}`;
       for (const { store } of await storage.read(listOpenStores))
         for (const kind of await scan(one, store)) {
@@ -278,6 +281,7 @@ export function testStoreWork(factory: StorageFactory): void {
         }
       await Promise.all(processes.map(({ run }) => run()));
       // A closing waits for older transactions of the server, and gives up after a while.
+      await closeAllDays(one, 50);
       await processes[1]?.run();
       for (const { store } of await storage.read(listOpenStores)) {
         const left: readonly WorkKind[] = await scan(processes[0] ?? one, store);
@@ -301,7 +305,7 @@ export function testStoreWork(factory: StorageFactory): void {
     assert.deepEqual(await dueKinds(), []);
     await opened.issue({ expiresOn: dayOf(ctx.clock.now(), 'UTC') });
     assert.deepEqual(await dueKinds(), [], 'a creation writes no row about the store');
-    await appendEntries(opened);
+    await untilAppended(opened);
     assert.deepEqual(await dueKinds(), ['closing', 'checkpoint', 'expiry']);
     await process.run();
     assert.deepEqual(await dueKinds(), []);
