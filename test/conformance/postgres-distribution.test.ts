@@ -87,6 +87,7 @@ const indexesOfAllStores = [
   'owner_notices_due',
   'stocks_running',
   'stocks_with_codes',
+  'store_work_due',
 ];
 
 test('every key and index of a table by store begins with the store, except those that find rows of all stores', async () => {
