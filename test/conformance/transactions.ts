@@ -205,11 +205,14 @@ export function testTransactions(factory: StorageFactory): void {
       () => execute(sql`drop table heartbeat`),
     ];
     for (const attempt of attempts) {
-      await assert.rejects(
+      const rejected = assert.rejects(
         storage.read(attempt),
         (error) => error instanceof Error && !(error instanceof Fault),
         String(attempt),
       );
+      // Reads at the same time can share its transaction.
+      assert.deepEqual(await storage.read(listRows), ['counter']);
+      await rejected;
     }
     assert.deepEqual(await storage.read(listRows), ['counter']);
     assert.equal(await storage.read(() => counterOf('counter')), 0);

@@ -258,6 +258,8 @@ export function connect(
   const query = (statement: Statement): readonly unknown[] => {
     if (statement instanceof Lock) return [];
     const prepared = preparedOf(statement);
+    // SQLite's error would look like that of a file that cannot be written, and reject the reads of the whole group.
+    if (readOnly && prepared.writes.size > 0) throw new Error('a script that reads must not write');
     // After a schema change, SQLite prepares the statement again.
     preparing = prepared;
     const rows = prepared.query(statement.values);
