@@ -106,7 +106,7 @@ const sentences: ReadonlyMap<string, Sentence> = new Map([
   ['ENOMEM', outOfMemory],
   ['EPIPE', () => 'the program that reads the output has ended: keep it open'],
   ['ECONNREFUSED', ({ place }) => `nothing listens at ${place}: start its server, or correct the address`],
-  ['ECONNRESET', ({ place }) => `${place} has closed the connection: check its server, and try again`],
+  ['ECONNRESET', ({ place }) => `${place} has closed the connection: check that it runs, and try again`],
   ['ETIMEDOUT', ({ place }) => `${place} has not responded in time: check the address and the network`],
   ['EHOSTUNREACH', unreachable],
   ['ENETUNREACH', unreachable],

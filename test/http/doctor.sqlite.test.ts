@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,6 +16,7 @@ import { openDatabase } from '../../src/start/database.ts';
 import { smtpServer, scriptedServer } from '../delivery/email/smtp-server.ts';
 import { runCommand } from '../support/command-line.ts';
 import { engine } from '../support/engine.ts';
+import { startHttpServer } from '../support/http-server.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const domain = 'flowers.example';
@@ -357,14 +356,11 @@ test('the mail server is tried without an email, and its failures are explained'
 test('a service that is not ready, and another program on its port, are found', async () => {
   {
     await using service = await startService({ limits: { diskFreeBytesMin: Number.MAX_SAFE_INTEGER } });
-    assert.match(only(await checkService(configOf(service)), 'service'), /^error: the service at \S+ is not ready, status 503: The database/);
+    assert.match(only(await checkService(configOf(service)), 'service'), /^error: the service at \S+ is not ready, status 503: The disk of the database is full/);
     assert.match(only(await checkService({ ...configOf(service), port: 0 }), 'service'), /^warning: PORT is 0/);
   }
-  const other = createServer((_request, response) => response.end('{"status":"up"}')).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  assert.match(only(await checkService({ ...readConfig({}), port }), 'service'), /^error: another program responds at /);
-  other.close();
+  await using other = await startHttpServer((_request, response) => void response.end('{"status":"up"}'));
+  assert.match(only(await checkService({ ...readConfig({}), port: other.port }), 'service'), /^error: another program responds at /);
 }); // prettier-ignore
 
 type Proxy = AsyncDisposable & { readonly url: string; forwardTo(url: string): void };
@@ -372,24 +368,19 @@ type Proxy = AsyncDisposable & { readonly url: string; forwardTo(url: string): v
 /** A proxy on this machine that sends these headers. */
 async function startProxy(headers: Readonly<Record<string, string>> = {}): Promise<Proxy> {
   let to = '';
-  const server = createServer((incoming, outgoing) => {
+  const { port, [Symbol.asyncDispose]: dispose } = await startHttpServer((incoming, outgoing) => {
     const sent = request(`${to}${incoming.url}`, { headers: { host: incoming.headers.host, ...headers } }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(outgoing);
     });
     sent.end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    url: `http://localhost:${port}`,
     forwardTo(url) {
       to = url;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: dispose,
   };
 } // prettier-ignore
 

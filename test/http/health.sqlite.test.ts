@@ -1,12 +1,11 @@
 /** `largesse health`: what a container engine or a balancer runs on the machine of the service. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import test from 'node:test';
 import { describeReadiness } from '../../src/cli/health.ts';
 import { runCommand } from '../support/command-line.ts';
+import { startHttpServer } from '../support/http-server.ts';
 import { startService } from '../support/service.ts';
 
 function healthAt(
@@ -47,12 +46,9 @@ test('health exits with 1 and says why if the service is not ready', async () =>
 });
 
 test('health exits with 1 if nothing listens, and for a wrong setting', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  const none = await healthAt(`http://127.0.0.1:${port}`);
+  const server = await startHttpServer(() => {});
+  await server[Symbol.asyncDispose]();
+  const none = await healthAt(server.url);
   assert.equal(none.code, 1);
   assert.match(none.errors, /^largesse: http:\/\/127\.0\.0\.1:\d+\/readyz: nothing listens at [^\n]+\n$/);
   for (const [value, message] of [
@@ -74,14 +70,13 @@ test('health rejects another service, a long response, and one that does not end
     [(response) => response.end('{"status":"up"}'), /not ready, status 200: not a response of Largesse$/],
     [(response) => response.end('x'.repeat(100_000)), /the response is too long$/],
     [(response) => response.write('{'), /no response within 0\.2 s$/, 200],
-    [(response) => response.destroy(), /socket hang up$/],
+    [
+      (response) => response.destroy(),
+      /readyz: the server has closed the connection: check that it runs, and try again$/,
+    ],
   ];
   for (const [respond, message, timeoutMs = 30_000] of responses) {
-    const server = createServer((_request, response) => respond(response)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await assert.rejects(describeReadiness(url, { timeoutMs }), { name: 'CommandError', message });
-    server.closeAllConnections();
-    server.close();
+    await using server = await startHttpServer((_request, response) => respond(response));
+    await assert.rejects(describeReadiness(server.url, { timeoutMs }), { name: 'CommandError', message });
   }
 });

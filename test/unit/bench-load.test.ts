@@ -1,27 +1,10 @@
 /** The load generator of the benchmark with working and failing servers. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import test from 'node:test';
 import { LoadClient, type Figures, type Load, type Request } from '../../bench/load.ts';
-
-type TestServer = AsyncDisposable & { readonly port: number };
-
-async function serve(listener: RequestListener): Promise<TestServer> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert(address !== null && typeof address === 'object');
-  return {
-    port: address.port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
+import { startHttpServer, type HttpServer } from '../support/http-server.ts';
 
 const request: Request = {
   method: 'GET',
@@ -31,7 +14,7 @@ const request: Request = {
 };
 const next = (): Request => request;
 
-async function run(servers: readonly TestServer[], connections: number, load: Load): Promise<Figures> {
+async function run(servers: readonly HttpServer[], connections: number, load: Load): Promise<Figures> {
   using client = await LoadClient.connect(
     servers.map(({ port }) => port),
     connections,
@@ -47,8 +30,8 @@ test('every request is sent and timed once, to all servers in turn', async () =>
       received[place] = (received[place] ?? 0) + 1;
       response.setHeader('content-length', 2).end('{}');
     };
-  await using one = await serve(count(0));
-  await using other = await serve(count(1));
+  await using one = await startHttpServer(count(0));
+  await using other = await startHttpServer(count(1));
   const { latenciesMs } = await run([one, other], 4, { next, requests: 100 });
   assert.equal(latenciesMs.length, 100);
   assert.ok(latenciesMs.every((ms) => ms > 0));
@@ -59,7 +42,7 @@ test('every request is sent and timed once, to all servers in turn', async () =>
 
 test('connections stay open between runs', async () => {
   const ports = new Set<number | undefined>();
-  await using server = await serve(({ socket }, response) => {
+  await using server = await startHttpServer(({ socket }, response) => {
     ports.add(socket.remotePort);
     response.setHeader('content-length', 2).end('{}');
   });
@@ -69,7 +52,7 @@ test('connections stay open between runs', async () => {
 });
 
 test('a response that arrives in pieces is assembled', async () => {
-  await using server = await serve((_request, response) => {
+  await using server = await startHttpServer((_request, response) => {
     response.setHeader('content-length', 8).write('{"a"');
     setTimeout(() => response.end(': 1}'), 20);
   });
@@ -80,7 +63,7 @@ test('a response that arrives in pieces is assembled', async () => {
 });
 
 test('no request is sent after the end of the duration', async () => {
-  await using server = await serve((_request, response) => {
+  await using server = await startHttpServer((_request, response) => {
     response.setHeader('content-length', 2).end('{}');
   });
   const { seconds, latenciesMs } = await run([server], 2, { next, seconds: 0.1 });
@@ -90,7 +73,7 @@ test('no request is sent after the end of the duration', async () => {
 
 test('an open loop sends requests evenly at the given rate, however slow the server is', async () => {
   const receivedAt: number[] = [];
-  await using server = await serve((_request, response) => {
+  await using server = await startHttpServer((_request, response) => {
     receivedAt.push(performance.now());
     setTimeout(() => response.setHeader('content-length', 2).end('{}'), 50);
   });
@@ -102,7 +85,7 @@ test('an open loop sends requests evenly at the given rate, however slow the ser
 });
 
 test('latencies of an open loop include the wait for a connection', async () => {
-  await using server = await serve((_request, response) => {
+  await using server = await startHttpServer((_request, response) => {
     setTimeout(() => response.setHeader('content-length', 2).end('{}'), 40);
   });
   // One connection serves at most 25 requests a second. 20 requests are due within 100 ms, so the last waits
@@ -114,7 +97,7 @@ test('latencies of an open loop include the wait for a connection', async () => 
 
 test('an invalid response ends the run', async (t) => {
   const rejects = async (listener: RequestListener, message: RegExp, sent = request): Promise<void> => {
-    await using server = await serve(listener);
+    await using server = await startHttpServer(listener);
     await assert.rejects(run([server], 2, { next: () => sent, requests: 10 }), message);
   };
   await t.test('another status', () =>
