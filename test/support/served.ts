@@ -9,7 +9,7 @@ import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
-import { commandLine } from './program.ts';
+import { commandLine, sourceCommandLine } from './program.ts';
 import { runProgram, startProgram, type Program, type ProgramOptions, type Result } from './programs.ts';
 
 /** Long enough if ten start at once. */
@@ -36,13 +36,13 @@ export type Served = Program & { readonly url: string };
 /** A command that runs the service's command, such as a shell that limits it. */
 export type Wrapper = readonly [command: string, ...args: string[]];
 
-/** @param account the account that runs it. Default: that of this process. */
+/** @param account the account that runs it, from the sources, because only this one can read the bundle. Default: that of this process. */
 export function startServing(
   environment: Environment,
   wrapper?: Wrapper,
   account?: ProgramOptions['account'],
 ): Program {
-  const own = [process.execPath, commandLine, 'serve'] as const;
+  const own = [process.execPath, account ? sourceCommandLine : commandLine, 'serve'] as const;
   const [file, ...args] = wrapper ? [...wrapper, ...own] : own;
   return startProgram(file, args, { environment, ...(account && { account }) });
 }
