@@ -38,14 +38,22 @@ export function bundledFile(main: string): string {
 /**
  * Writes the command line and the threads into a folder. Modules share chunks, which are loaded when they are needed;
  * scripts, which the executable compiles in advance, contain everything.
+ * @param others more main modules, from the root, by the names of their files without an extension.
  */
-export async function bundle(folder: string, format: 'modules' | 'scripts'): Promise<Bundle> {
+export async function bundle(
+  folder: string,
+  format: 'modules' | 'scripts',
+  others: Readonly<Record<string, string>> = {},
+): Promise<Bundle> {
   const isScript = format === 'scripts';
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: Object.fromEntries(
-      ['cli', ...threads].map((main) => [basename(bundledFile(main), '.js'), `src/${main}.ts`]),
-    ),
+    entryPoints: {
+      ...Object.fromEntries(
+        ['cli', ...threads].map((main) => [basename(bundledFile(main), '.js'), `src/${main}.ts`]),
+      ),
+      ...others,
+    },
     outdir: folder,
     bundle: true,
     platform: 'node',

@@ -8,11 +8,18 @@ const root = join(import.meta.dirname, '../..');
 /** The fields of the manifest that the package has. */
 const published = new Set(['name', 'version', 'description', 'license', 'keywords', 'repository', 'type', 'engines', 'exports', 'bin']); // prettier-ignore
 
-/** Makes the package. @param folder is emptied first. */
-export async function makePackage(folder: string): Promise<void> {
+/**
+ * Makes the package.
+ * @param folder is emptied first.
+ * @param others more main modules of its program, as in `bundle`.
+ */
+export async function makePackage(
+  folder: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const program = join(folder, 'dist');
   rmSync(folder, { recursive: true, force: true });
-  const { packages } = await bundle(program, 'modules');
+  const { packages } = await bundle(program, 'modules', others);
   const { files, packages: ofAssets } = filesToRead();
   for (const [path, file] of files) {
     const target = join(program, path);

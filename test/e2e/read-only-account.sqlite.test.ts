@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdtempSync,
@@ -12,15 +13,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { after } from 'node:test';
+import test, { after, before } from 'node:test';
+import { makePackage } from '../../packaging/npm/package.ts';
 import { runCommand } from '../support/command-line.ts';
 import { runProgram, type Result } from '../support/programs.ts';
-import { serve, startServing } from '../support/served.ts';
+import { serve, startServing, type Runner } from '../support/served.ts';
 
 /** Root can write every file, so a test that runs as root uses the account that owns nothing. */
 const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
-const runner = join(import.meta.dirname, '../support/run-commands.ts');
+const runCommandsModule = 'test/support/run-commands.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -36,6 +38,23 @@ function makeFolder(): string {
   chmodSync(folder, 0o777);
   return folder;
 }
+
+/** Undefined: this account runs the program. */
+let runner: Runner | undefined;
+let commandsRunner = runCommandsModule;
+
+// The account may be unable to read the folder of this clone, Node.js in it, and the bundle of the run.
+before(async () => {
+  if (!account) return;
+  const folder = makeFolder();
+  await makePackage(join(folder, 'program'), { 'run-commands': runCommandsModule });
+  const node = join(folder, 'node');
+  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    chmodSync(join(folder, path), 0o755);
+  runner = { account, node, commandLine: join(folder, 'program/dist/cli.js') };
+  commandsRunner = join(folder, 'program/dist/run-commands.js');
+});
 
 /** A folder with a database of one store. */
 async function makeDatabase() {
@@ -77,10 +96,10 @@ async function run(
   { environment }: Made,
   commands: readonly (readonly string[])[],
 ): Promise<readonly Result[]> {
-  const { code, output, errors } = await runProgram(process.execPath, [runner, JSON.stringify(commands)], {
+  const node = runner?.node ?? process.execPath;
+  const { code, output, errors } = await runProgram(node, [commandsRunner, JSON.stringify(commands)], {
     environment,
-    folder: tmpdir(),
-    ...(account && { account }),
+    ...(account && { account, folder: tmpdir() }),
   });
   assert.equal(code, 0, errors);
   return JSON.parse(output) as readonly Result[];
@@ -146,7 +165,7 @@ async function assertReadsOnly(made: Made): Promise<void> {
 }
 
 async function assertServes({ environment }: Made): Promise<void> {
-  await using service = await serve(environment, undefined, account);
+  await using service = await serve(environment, undefined, runner);
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
   const ready = await fetch(`${service.url}/readyz`);
   assert.equal(ready.status, 503);
@@ -183,7 +202,7 @@ for (const [name, folderMode] of [
       assert.equal(code, 1);
       assert.match(errors, expected);
     }
-    await using service = startServing(made.environment, undefined, account);
+    await using service = startServing(made.environment, undefined, runner);
     assert.equal((await service.ended()).code, 1);
     assert.match(service.errors(), expected);
   });

@@ -1,5 +1,6 @@
 /** The service as a separate process, started by its command line. */
 
+import { dirname } from 'node:path';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { scopes } from '../../src/domain/stores/store.ts';
@@ -9,7 +10,7 @@ import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
-import { commandLine, sourceCommandLine } from './program.ts';
+import { commandLine } from './program.ts';
 import { runProgram, startProgram, type Program, type ProgramOptions, type Result } from './programs.ts';
 
 /** Long enough if ten start at once. */
@@ -36,24 +37,25 @@ export type Served = Program & { readonly url: string };
 /** A command that runs the service's command, such as a shell that limits it. */
 export type Wrapper = readonly [command: string, ...args: string[]];
 
-/** @param account the account that runs it, from the sources, because only this one can read the bundle. Default: that of this process. */
-export function startServing(
-  environment: Environment,
-  wrapper?: Wrapper,
-  account?: ProgramOptions['account'],
-): Program {
-  const own = [process.execPath, account ? sourceCommandLine : commandLine, 'serve'] as const;
+/** Another account, with a program that it can read. */
+export type Runner = {
+  readonly account: NonNullable<ProgramOptions['account']>;
+  readonly node: string;
+  readonly commandLine: string;
+};
+
+export function startServing(environment: Environment, wrapper?: Wrapper, runner?: Runner): Program {
+  const own = [runner?.node ?? process.execPath, runner?.commandLine ?? commandLine, 'serve'] as const;
   const [file, ...args] = wrapper ? [...wrapper, ...own] : own;
-  return startProgram(file, args, { environment, ...(account && { account }) });
+  return startProgram(file, args, {
+    environment,
+    ...(runner && { account: runner.account, folder: dirname(runner.commandLine) }),
+  });
 }
 
 /** Starts the service and waits until it accepts requests. */
-export async function serve(
-  environment: Environment,
-  wrapper?: Wrapper,
-  account?: ProgramOptions['account'],
-): Promise<Served> {
-  const program = startServing(environment, wrapper, account);
+export async function serve(environment: Environment, wrapper?: Wrapper, runner?: Runner): Promise<Served> {
+  const program = startServing(environment, wrapper, runner);
   try {
     const [, url = ''] = await program.written(/"url":"([^"]+)".*"largesse serves"/, startTimeoutMs);
     return { ...program, url };
