@@ -133,7 +133,7 @@ const writing: readonly (readonly string[])[] = [
 ];
 
 async function assertReadsOnly(made: Made): Promise<void> {
-  const before = readdirSync(made.folder);
+  const filesBefore = readdirSync(made.folder);
   const target = makeFolder();
   const commands = reading(target);
   const results = await run(made, [...commands, ...writing, ['doctor']]);
@@ -159,7 +159,7 @@ async function assertReadsOnly(made: Made): Promise<void> {
   await assertServes(made);
   assert.deepEqual(
     readdirSync(made.folder),
-    before,
+    filesBefore,
     'the account has left files that the service cannot write',
   );
 }
