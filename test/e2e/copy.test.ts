@@ -323,7 +323,7 @@ test('targets and sources that cannot be copied are rejected and left unchanged'
     ['the source itself', source, source, /the target is not empty \(stores, /],
     ['a source that does not exist', missing, server.url, /there is no database at \S+missing\.db: correct/],
     ['a source with another key file', source, server.url, /the key file lacks the key "\w+"/, wrongKeys],
-    ['a server that does not respond', source, 'postgres://127.0.0.1:9/largesse', /nothing listens at 127\.0\.0\.1:9: /],
+    ['a server that does not respond', source, 'postgres://127.0.0.1:9/largesse', /no server accepts writes: 127\.0\.0\.1:9: connect ECONNREFUSED/],
     ['a database that the server does not have', source, server.url.replace(server.name, 'nowhere'), /^largesse: .*database "nowhere" does not exist$/m],
   ]; // prettier-ignore
   for (const [what, from, to, message, more] of cases) {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import test from 'node:test';
 import { threads } from '../../packaging/bundle.ts';
 import { programFilesIn, readProgramFile } from '../../src/platform/program-files.ts';
@@ -25,6 +26,23 @@ test('the main module of every thread exists and is bundled', () => {
   );
   for (const main of mains) assert.ok(readProgramFile(`${main}.ts`).length > 0, main);
   assert.deepEqual(mains.toSorted(), threads.toSorted(), 'each is bundled');
+});
+
+test('a CommonJS package that is imported when it is needed has only its default export in the bundle', () => {
+  const imports = sources.flatMap(({ path, text }) =>
+    Array.from(
+      text.matchAll(/const \{ ([^}]+) \} = await import\('([^.'][^']*)'\)/g),
+      ([, names = '', name = '']) => ({ path, names, name }),
+    ),
+  );
+  assert.ok(imports.length > 4, `only ${imports.length} imports`);
+  const isModule = (name: string): boolean => {
+    const file = findPackageJSON(name, import.meta.url) ?? assert.fail(name);
+    const { type, module } = JSON.parse(readFileSync(file, 'utf8')) as { type?: string; module?: string };
+    return type === 'module' || module !== undefined;
+  };
+  const wrong = imports.filter(({ names, name }) => !names.startsWith('default:') && !isModule(name));
+  assert.deepEqual(wrong, []);
 });
 
 test('the files of a folder are listed in order', () => {

@@ -206,8 +206,8 @@ class Processes {
   }
 
   async #sendMetrics(number: number, id: number): Promise<void> {
-    const { AggregatorRegistry } = await import('prom-client');
-    const text = await new AggregatorRegistry().clusterMetrics().catch(() => null);
+    const { default: prometheus } = await import('prom-client');
+    const text = await new prometheus.AggregatorRegistry().clusterMetrics().catch(() => null);
     this.#send(number, { type: 'metrics', id, text });
   }
 
