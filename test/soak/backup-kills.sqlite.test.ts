@@ -114,7 +114,11 @@ test('a service of some thousand cards responds while it makes a backup, which a
   const opened = joined(folder, 'by-age');
   mkdirSync(opened);
   execFileSync('bash', ['-euo', 'pipefail', '-c', script, 'open', sheet, joined(disk, name), opened]);
-  assert.deepEqual(readdirSync(opened).toSorted(), ['largesse.db', 'largesse.keys.json', 'largesse.manifest']);
+  assert.deepEqual(readdirSync(opened).toSorted(), [
+    'largesse.db',
+    'largesse.keys.json',
+    'largesse.manifest',
+  ]);
   assert.deepEqual(readFileSync(joined(opened, 'largesse.db')), readFileSync(joined(folder, 'opened.db')));
   served.kill('SIGTERM');
   await served.ended();
