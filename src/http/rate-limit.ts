@@ -74,7 +74,7 @@ export function visitorLimiter(
 /** Limits the notifications about a place, such as a store. @throws Fault `too-many-requests`. */
 export type HintLimiter = (place: string, clientAddress: string, now: number) => void;
 
-/** Limits those of one network about one place, so that strangers use up nothing of the provider's, and all of the network. */
+/** Limits the notifications of one network about one place, and about all places, so that strangers use up nothing of the provider. */
 export function hintLimiter(
   rate: RateLimit,
   { placesOfNetwork, callersMax }: { readonly placesOfNetwork: number; readonly callersMax: number },

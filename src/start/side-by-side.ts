@@ -63,7 +63,7 @@ export async function workSideBySide({ list, take, restMs, isStopping }: Work): 
       const inProgress = [...turns.values()].filter((turn) => turn.isFailing === isFailing).length;
       const room = turnsMax[isFailing ? 'failing' : 'working'] - inProgress;
       if (room <= 0 || isStopping()) continue;
-      // Those in progress and those that rest can be listed as well.
+      // The list can contain providers in progress and providers that rest.
       const found = await list({ isFailing, limit: room + turns.size + resting.size });
       let left = room;
       for (const place of found) {

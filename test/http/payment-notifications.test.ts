@@ -146,7 +146,7 @@ test('notifications and visitors use up nothing of each other, and a network has
   assert.equal(await notify(), 200);
 
   while ((await notify()) === 200) statuses.add(200);
-  // Those about another store have a limit of their own, and those about all stores one together.
+  // Notifications about another store have another limit, and a network has one limit for all stores.
   const others = new Map<number, number>();
   for (let each = 1; each <= 400; each += 1) {
     const status = await notify({ to: `/payments/stripe/${publicId + each}` });
