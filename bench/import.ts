@@ -1,7 +1,7 @@
 /** The import of many cards into an empty database: batches of 10,000, created one after another through the API. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { batchCardsMax } from '../src/domain/batches/batch.ts';
+import { batchCardsMax } from '../src/features/batches/domain/batch.ts';
 import { createStore, stop, verify, type Database } from './fixture.ts';
 import { ExpectedLedger } from './operations.ts';
 import { newCardOf } from './population.ts';

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { consoleRoutes } from '../src/console/routes.ts';
+import { consoleRoutes } from '../src/start/routes.ts';
 import { createFile, prepare, stop } from './fixture.ts';
 import { countOf, markdown } from './format.ts';
 import { readCommand } from './options.ts';

@@ -1,15 +1,15 @@
 /** The scripts of the service's operations, to be run on a connection without HTTP. */
 
 import { readDatabaseConfig } from '../src/start/config.ts';
-import type { Context } from '../src/storage/context.ts';
+import type { Context } from '../src/core/storage/context.ts';
 import { openDatabase } from '../src/start/database.ts';
-import { noDetails } from '../src/domain/cards/fields.ts';
-import type { Store } from '../src/domain/stores/store.ts';
-import { issue } from '../src/service/cards/issue.ts';
-import { withIdempotencyKey } from '../src/service/requests/idempotency.ts';
-import { debit } from '../src/service/money/spend.ts';
-import { requireStore } from '../src/service/stores/store.ts';
-import type { Script } from '../src/storage/sql/sql.ts';
+import { noDetails } from '../src/core/cards/domain/fields.ts';
+import type { Store } from '../src/core/stores/domain/store.ts';
+import { issue } from '../src/core/cards/service/issue.ts';
+import { withIdempotencyKey } from '../src/core/requests/service/idempotency.ts';
+import { debit } from '../src/core/money/service/spend.ts';
+import { requireStore } from '../src/core/stores/service/store.ts';
+import type { Script } from '../src/database/sql/sql.ts';
 import { domain } from './fixture.ts';
 import { cardValue } from './population.ts';
 import type { Environment } from './processes.ts';

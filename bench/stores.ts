@@ -17,9 +17,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type * as Config from '../src/start/config.ts';
 import type * as Databases from '../src/start/database.ts';
-import type * as Log from '../src/service/proofs/log.ts';
-import type * as Stores from '../src/service/stores/store.ts';
-import type * as Currencies from '../src/domain/money/currency.ts';
+import type * as Log from '../src/features/proofs/service/log.ts';
+import type * as Stores from '../src/core/stores/service/store.ts';
+import type * as Currencies from '../src/core/money/domain/currency.ts';
 import { createFile, stop, type Database } from './fixture.ts';
 import { createDatabase, startDatabase } from './postgres.ts';
 import { killServers, largesse, startService, type Environment } from './processes.ts';
@@ -41,9 +41,9 @@ async function fill(root: string, environment: Environment): Promise<void> {
   const load = async <Module>(file: string): Promise<Module> => (await import(join(root, file))) as Module;
   const { readDatabaseConfig } = await load<typeof Config>('src/start/config.ts');
   const { openDatabase } = await load<typeof Databases>('src/start/database.ts');
-  const stores = await load<typeof Stores>('src/service/stores/store.ts');
-  const log = await load<typeof Log>('src/service/proofs/log.ts');
-  const { currencyOf } = await load<typeof Currencies>('src/domain/money/currency.ts');
+  const stores = await load<typeof Stores>('src/core/stores/service/store.ts');
+  const log = await load<typeof Log>('src/features/proofs/service/log.ts');
+  const { currencyOf } = await load<typeof Currencies>('src/core/money/domain/currency.ts');
   const settings = {
     currency: currencyOf('EUR'),
     timeZone: 'Europe/Berlin',

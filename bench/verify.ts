@@ -14,18 +14,18 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { verifyRows } from '../src/cli/verify-thread.ts';
+import { verifyRows } from '../src/features/proofs/cli/verify-thread.ts';
 import { readDatabaseConfig } from '../src/start/config.ts';
 import { openDatabase, type Database } from '../src/start/database.ts';
-import type { Store } from '../src/domain/stores/store.ts';
-import { listAllClosedDays } from '../src/service/books/books.ts';
-import { beginClosing } from '../src/service/books/closing.ts';
-import { recompute } from '../src/service/books/recompute.ts';
-import { replaceAges, replaceDay } from '../src/service/proofs/books-check.ts';
-import { addCheckpoint } from '../src/service/proofs/checkpoint.ts';
-import { loadDemo } from '../src/service/stores/sample-data.ts';
-import { appendEntries } from '../src/service/proofs/log.ts';
-import { advanceClosing } from '../src/storage/books/books.ts';
+import type { Store } from '../src/core/stores/domain/store.ts';
+import { listAllClosedDays } from '../src/features/books/service/books.ts';
+import { beginClosing } from '../src/features/books/service/closing.ts';
+import { recompute } from '../src/features/books/service/recompute.ts';
+import { replaceAges, replaceDay } from '../src/features/proofs/service/books-check.ts';
+import { addCheckpoint } from '../src/features/proofs/service/checkpoint.ts';
+import { loadDemo } from '../src/features/sandbox/service/sample-data.ts';
+import { appendEntries } from '../src/features/proofs/service/log.ts';
+import { advanceClosing } from '../src/features/books/storage/books.ts';
 
 const { values } = parseArgs({
   options: {

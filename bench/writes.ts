@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { connect } from '../src/storage/sqlite/connection.ts';
+import { connect } from '../src/database/sqlite/connection.ts';
 import type { ScriptMaker } from './scripts.ts';
 
 /** Means over all operations of a kind. */

@@ -4,25 +4,25 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { packagedAssets } from '../src/console/kit/assets.ts';
+import { packagedAssets } from '../src/pages/kit/assets.ts';
 
 const root = join(import.meta.dirname, '..');
 
 /** Folders in `src` whose files are read by name. */
 const readFolders = [
-  'storage/migrations',
-  'console/assets',
-  'docs/assets',
-  'delivery/email/designs',
+  'database/migrations',
+  'pages/assets',
+  'features/reference/docs/assets',
+  'features/emails/delivery/designs',
 ] as const;
 
 /** The main modules of threads, by their paths in `src`. */
 export const threads = [
-  'storage/sqlite/checkpoint-worker',
-  'delivery/webhooks/thread-main',
-  'cli/verify-worker',
-  'service/batches/table-thread-main',
-  'start/backups/thread-main',
+  'database/sqlite/checkpoint-worker',
+  'features/webhooks/delivery/thread-main',
+  'features/proofs/cli/verify-worker',
+  'features/batches/service/table-thread-main',
+  'features/backups/start/thread-main',
 ] as const;
 
 export type Bundle = {
@@ -65,7 +65,7 @@ export async function bundle(
     // V8 stores a file with a character above U+00FF in two bytes for each character.
     charset: 'ascii',
     // An optional native client of pg that is not installed. `largesse mcp` belongs to the npm package.
-    external: ['pg-native', ...(isScript ? ['./src/mcp/serve.ts'] : [])],
+    external: ['pg-native', ...(isScript ? ['./src/features/mcp/mcp/serve.ts'] : [])],
     legalComments: 'none',
     sourcemap: 'external',
     sourcesContent: false,
@@ -96,7 +96,7 @@ export function filesToRead(): {
     ),
   );
   const packaged = packagedAssets().map(
-    ([name, url]) => [`console/assets/${name}`, fileURLToPath(url)] as const,
+    ([name, url]) => [`pages/assets/${name}`, fileURLToPath(url)] as const,
   );
   const packages = packaged.flatMap(([, file]) => packageFolderOf(relative(root, file)) ?? []);
   return { files: new Map([...own, ...packaged]), packages };

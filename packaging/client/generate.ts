@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { openApiDocument } from '../../src/docs/openapi.ts';
+import { openApiDocument } from '../../src/features/reference/docs/openapi.ts';
 import { methodsText, resourcesText } from './methods.ts';
 import { errorCodesText, typesText, type Components } from './types.ts';
 

@@ -1,7 +1,7 @@
 /** The methods of the client library, from the operations of the OpenAPI document. */
 
-import { clientMethods } from '../../src/docs/client-methods.ts';
-import type { OpenApiDocument } from '../../src/docs/openapi.ts';
+import { clientMethods } from '../../src/features/reference/docs/client-methods.ts';
+import type { OpenApiDocument } from '../../src/features/reference/docs/openapi.ts';
 import { banner, commentOf, nameIn, typeOf, type Components, type Schema } from './types.ts';
 
 type Paths = OpenApiDocument['paths'];

@@ -19,7 +19,7 @@ import {
   parseReleaseKey,
   readReleaseList,
   signedPrefix,
-} from '../../src/platform/releases/list.ts';
+} from '../../src/features/upgrade/platform/list.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

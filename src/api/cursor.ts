@@ -3,7 +3,7 @@
 import Type from 'typebox';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { cursorLengthMax, isCursor, notACursor } from '../service/requests/cursor.ts';
+import { cursorLengthMax, isCursor, notACursor } from '../core/requests/service/cursor.ts';
 import { field } from './field.ts';
 import { pageLink } from './list.ts';
 

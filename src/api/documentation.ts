@@ -1,6 +1,6 @@
 /** The documentation of an operation. */
 
-import type { FaultCode } from '../domain/fault.ts';
+import type { FaultCode } from '../core/domain/fault.ts';
 import type { Fields } from './field.ts';
 import type { HeaderName, Members } from './response.ts';
 

@@ -13,17 +13,26 @@ import {
   type LocationRecord,
   type SpendableRecord,
   type TransactionRecord,
-} from '../domain/schemas.ts';
-import type { CustomerRecord, ErasureRecord, EmailRecord } from '../domain/customer-schemas.ts';
-import type { BatchCardRecord, BatchRecord, StockCodeRecord, StockRecord } from '../domain/batch-schemas.ts';
+} from '../core/cards/domain/schemas.ts';
+import type {
+  CustomerRecord,
+  ErasureRecord,
+  EmailRecord,
+} from '../core/customers/domain/customer-schemas.ts';
+import type {
+  BatchCardRecord,
+  BatchRecord,
+  StockCodeRecord,
+  StockRecord,
+} from '../features/batches/domain/batch-schemas.ts';
 import type {
   ChainEntryRecord,
   CheckpointKeyRecord,
   CheckpointRecord,
   GiftCardProofRecord,
   LogRecord,
-} from '../domain/proof-schemas.ts';
-import type { DeliveryRecord, WebhookRecord } from '../domain/webhook-schemas.ts';
+} from '../features/proofs/domain/proof-schemas.ts';
+import type { DeliveryRecord, WebhookRecord } from '../features/webhooks/domain/webhook-schemas.ts';
 import { pathIds } from './path.ts';
 
 /** The example of each field of a schema. */

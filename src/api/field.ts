@@ -7,10 +7,10 @@
  */
 
 import Type, { type TSchema } from 'typebox';
-import type { FieldErrors } from '../domain/fault.ts';
-import { integerFromText as integerFromForm, orNull } from '../domain/cards/new-card.ts';
+import type { FieldErrors } from '../core/domain/fault.ts';
+import { integerFromText as integerFromForm, orNull } from '../core/cards/domain/new-card.ts';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
-import type { Store } from '../domain/stores/store.ts';
+import type { Store } from '../core/stores/domain/store.ts';
 import type { Body } from '../http/body.ts';
 
 /** The context in which a value is parsed. */

@@ -1,19 +1,19 @@
 /** Every operation of the service, one per line, in the order of the documentation. */
 
-import { createBatch, listBatchCards, listBatches, retrieveBatch } from './batches.ts';
+import { createBatch, listBatchCards, listBatches, retrieveBatch } from '../features/batches/api/batches.ts';
 import {
   createGiftCard,
   reenableGiftCard,
   retrieveGiftCard,
   searchGiftCard,
   updateGiftCard,
-} from './cards.ts';
+} from '../core/cards/api/cards.ts';
 import {
   countGiftCards,
   listCustomerGiftCards,
   listGiftCards,
   retrieveGiftCardDetails,
-} from './card-list.ts';
+} from '../core/cards/api/card-list.ts';
 import {
   createCheckpoint,
   listCheckpointKeys,
@@ -21,11 +21,15 @@ import {
   proveConsistency,
   listLeaves,
   proveGiftCard,
-} from './checkpoints.ts';
-import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
-import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
-import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
-import { listHistory } from './history.ts';
+} from '../features/proofs/api/checkpoints.ts';
+import { listCustomers, retrieveCustomer, updateCustomer } from '../core/customers/api/customers.ts';
+import {
+  listGiftCardEmails,
+  notifyGiftCardHolder,
+  rotateGiftCardCode,
+} from '../features/emails/api/emails.ts';
+import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from '../features/webhooks/api/events.ts';
+import { listHistory } from '../core/cards/api/history.ts';
 import {
   captureHold,
   createHold,
@@ -34,18 +38,44 @@ import {
   listStoreHolds,
   retrieveHold,
   voidHold,
-} from './holds.ts';
-import { createLocation, listLocations, retrieveLocation, updateLocation } from './locations.ts';
-import { creditGiftCard, debitGiftCard, redeemGiftCard, reverseTransaction } from './money.ts';
-import { lookUpGiftCard, retrieveBalance } from './lookups.ts';
-import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
-import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
+} from '../core/money/api/holds.ts';
+import {
+  createLocation,
+  listLocations,
+  retrieveLocation,
+  updateLocation,
+} from '../core/stores/api/locations.ts';
+import {
+  creditGiftCard,
+  debitGiftCard,
+  redeemGiftCard,
+  reverseTransaction,
+} from '../core/money/api/money.ts';
+import { lookUpGiftCard, retrieveBalance } from '../core/cards/api/lookups.ts';
+import { eraseCustomer, exportCustomer, retrieveErasure } from '../features/privacy/api/privacy.ts';
+import {
+  reportActivity,
+  reportAging,
+  reportBreakage,
+  reportJournal,
+  reportLiability,
+} from '../features/books/api/reports.ts';
 import type { Operation } from './operation-route.ts';
-import { createStock, listStockCodes, listStocks, retrieveStock, voidStock } from './stocks.ts';
-import { resumeGiftCard, suspendGiftCard } from './suspension.ts';
-import { listStoreTransactions, listTransactions, retrieveTransaction } from './transactions.ts';
-import { advanceTestClock, retrieveTestClock } from './test-clock.ts';
-import * as webhooks from './webhooks.ts';
+import {
+  createStock,
+  listStockCodes,
+  listStocks,
+  retrieveStock,
+  voidStock,
+} from '../features/stock/api/stocks.ts';
+import { resumeGiftCard, suspendGiftCard } from '../core/cards/api/suspension.ts';
+import {
+  listStoreTransactions,
+  listTransactions,
+  retrieveTransaction,
+} from '../core/money/api/transactions.ts';
+import { advanceTestClock, retrieveTestClock } from '../features/sandbox/api/test-clock.ts';
+import * as webhooks from '../features/webhooks/api/webhooks.ts';
 
 export const operations = [
   createGiftCard, // POST /gift_card

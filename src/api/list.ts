@@ -1,12 +1,12 @@
 /** Lists: pages of records, newest first, with links to the pages before and after. */
 
 import Type, { type Static, type TArray, type TObject } from 'typebox';
-import { Fault, type FaultCode } from '../domain/fault.ts';
+import { Fault, type FaultCode } from '../core/domain/fault.ts';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
-import type { Scope } from '../domain/stores/store.ts';
+import type { Scope } from '../core/stores/domain/store.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import type { ListPage, PageRequest } from '../service/money/movements.ts';
-import type { Script } from '../storage/sql/sql.ts';
+import type { ListPage, PageRequest } from '../core/money/service/movements.ts';
+import type { Script } from '../database/sql/sql.ts';
 import type { Tag } from './documentation.ts';
 import { field, integerFromForm } from './field.ts';
 import { read, type ReadRequest } from './operation.ts';

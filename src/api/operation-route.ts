@@ -1,7 +1,7 @@
 /** The routes of operations, and what they document of themselves. */
 
-import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { Scope } from '../domain/stores/store.ts';
+import { Fault, FieldErrors, type FaultCode } from '../core/domain/fault.ts';
+import type { Scope } from '../core/stores/domain/store.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
 import type { Documentation, Sample, Tag } from './documentation.ts';

@@ -1,6 +1,6 @@
 /** Operations whose response is a stream. */
 
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Fields, Values } from './field.ts';
 import { idReader, type Ids } from './path.ts';

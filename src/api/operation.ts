@@ -1,22 +1,22 @@
 /**
  * One value per operation. From it come the route, the validation of the request, the types of the script that runs,
- * the response, and the documentation (`docs/openapi.ts`). `read`, `write` and `stream` make one; `list.ts` adds `list`.
+ * the response, and the documentation (`features/reference/docs/openapi.ts`). `read`, `write` and `stream` make one; `list.ts` adds `list`.
  */
 
-import type { Context } from '../storage/context.ts';
-import { Fault, FieldErrors } from '../domain/fault.ts';
-import type { Store } from '../domain/stores/store.ts';
+import type { Context } from '../core/storage/context.ts';
+import { Fault, FieldErrors } from '../core/domain/fault.ts';
+import type { Store } from '../core/stores/domain/store.ts';
 import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import { problemBody, problemHeaders, problems } from '../http/problem.ts';
 import type { Body } from '../http/body.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { useUpExternalId } from '../service/requests/external-ids.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
-import type { Script } from '../storage/sql/sql.ts';
-import type { WriteScope } from '../storage/storage.ts';
+import { useUpExternalId } from '../core/requests/service/external-ids.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
+import type { Script } from '../database/sql/sql.ts';
+import type { WriteScope } from '../database/storage.ts';
 import type { BodyDefinition, Documentation, NoFields } from './documentation.ts';
-import { followFixedCode } from './fixed-code.ts';
+import { followFixedCode } from '../core/cards/api/fixed-code.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idReader, type ExternalPath, type Ids } from './path.ts';
 import {
@@ -37,7 +37,7 @@ import {
   type Common,
   type Operation,
 } from './operation-route.ts';
-import { externalIdIn, findExternalIn, runByExternalId, seenOf } from './external-path.ts';
+import { externalIdIn, findExternalIn, runByExternalId, seenOf } from '../core/cards/api/external-path.ts';
 
 type Effect = (hasSucceeded: boolean) => void;
 

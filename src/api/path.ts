@@ -1,6 +1,6 @@
 /** The ids in the paths of operations. */
 
-import { parseExternalId, type ExternalKind } from '../domain/external-id.ts';
+import { parseExternalId, type ExternalKind } from '../core/domain/external-id.ts';
 import type { RequestContext } from '../http/request-context.ts';
 
 type PathId = {

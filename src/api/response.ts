@@ -1,7 +1,7 @@
 /** Responses: their members, their headers, and how a script's result becomes one. */
 
 import type { Static, TSchema } from 'typebox';
-import type { HttpResponse } from '../service/requests/http-response.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
 
 export type Members = Readonly<Record<string, TSchema>>;
 

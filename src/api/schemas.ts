@@ -1,14 +1,14 @@
 /** The objects of responses, by their names in the documentation. */
 
 import Type, { type TSchema } from 'typebox';
-import * as batches from '../domain/batch-schemas.ts';
-import * as customers from '../domain/customer-schemas.ts';
-import { eventSchema } from '../domain/event-schemas.ts';
-import { testClockSchema } from '../domain/test-clock-schemas.ts';
-import * as proofs from '../domain/proof-schemas.ts';
-import * as records from '../domain/schemas.ts';
-import * as webhooks from '../domain/webhook-schemas.ts';
-import * as reports from './report-schemas.ts';
+import * as batches from '../features/batches/domain/batch-schemas.ts';
+import * as customers from '../core/customers/domain/customer-schemas.ts';
+import { eventSchema } from '../features/webhooks/domain/event-schemas.ts';
+import { testClockSchema } from '../features/sandbox/domain/test-clock-schemas.ts';
+import * as proofs from '../features/proofs/domain/proof-schemas.ts';
+import * as records from '../core/cards/domain/schemas.ts';
+import * as webhooks from '../features/webhooks/domain/webhook-schemas.ts';
+import * as reports from '../features/books/api/report-schemas.ts';
 
 export const problemSchema = Type.Object(
   {

@@ -1,12 +1,12 @@
 /** The store of a command: the one that `--store` names, or the only one. */
 
 import { Option } from 'commander';
-import type { Store } from '../domain/stores/store.ts';
-import { requireStore } from '../service/stores/store.ts';
+import type { Store } from '../core/stores/domain/store.ts';
+import { requireStore } from '../core/stores/service/store.ts';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase, type Database } from '../start/database.ts';
-import type { Script } from '../storage/sql/sql.ts';
-import { listStores, type StoreRecord } from '../storage/stores/store.ts';
+import type { Script } from '../database/sql/sql.ts';
+import { listStores, type StoreRecord } from '../core/stores/storage/store.ts';
 import { CommandError } from './failure.ts';
 import { readDomain } from './read.ts';
 

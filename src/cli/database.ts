@@ -5,19 +5,19 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readDatabaseConfig, shownLocation } from '../start/config.ts';
 import { openDatabase, type Database } from '../start/database.ts';
-import { currencyOf } from '../domain/money/currency.ts';
-import { Fault } from '../domain/fault.ts';
-import { formatMoney } from '../domain/money/money.ts';
-import { recordBackup } from '../service/proofs/verification.ts';
-import type { Mismatch } from '../service/proofs/verify.ts';
+import { currencyOf } from '../core/money/domain/currency.ts';
+import { Fault } from '../core/domain/fault.ts';
+import { formatMoney } from '../core/money/domain/money.ts';
+import { recordBackup } from '../features/proofs/service/verification.ts';
+import type { Mismatch } from '../features/proofs/service/verify.ts';
 import { CommandError, describeFault } from './failure.ts';
 import { assertCanMake } from './new-file.ts';
 import { print, printJson, printTable } from './output.ts';
-import { DistributionError } from '../storage/postgres/distribute.ts';
-import { vacuum } from '../storage/sqlite/vacuum.ts';
+import { DistributionError } from '../database/postgres/distribute.ts';
+import { vacuum } from '../database/sqlite/vacuum.ts';
 import { showProgress } from './progress.ts';
-import { removeDatabase } from '../storage/sqlite/restore.ts';
-import { describeMismatch, verifyDatabase } from './verifying.ts';
+import { removeDatabase } from '../database/sqlite/restore.ts';
+import { describeMismatch, verifyDatabase } from '../features/proofs/cli/verifying.ts';
 
 export function addDatabaseCommands(root: Command): void {
   root

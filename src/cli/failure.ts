@@ -3,15 +3,15 @@
 import { CommanderError } from 'commander';
 import { ClockError } from '../platform/clock.ts';
 import { ConfigError } from '../start/settings-reader.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import { KeyFileError } from '../platform/key-file.ts';
-import { DownloadError } from '../delivery/releases/download.ts';
-import { CopyError } from '../service/moves/copy.ts';
+import { DownloadError } from '../features/upgrade/delivery/download.ts';
+import { CopyError } from '../features/moves/service/copy.ts';
 import { StartError } from '../start/error.ts';
-import { MigrationError } from '../storage/schema/migration-error.ts';
+import { MigrationError } from '../database/schema/migration-error.ts';
 import { TimelineFileError } from '../platform/timeline-file.ts';
 import { errorText, systemErrorText } from '../platform/system-error.ts';
-import { NotWritable } from '../storage/sqlite/connection.ts';
+import { NotWritable } from '../database/sqlite/connection.ts';
 
 /** The command is rejected. The message is for its user. */
 export class CommandError extends Error {

@@ -1,7 +1,7 @@
 /** Parsers of arguments that several commands have in common. */
 
 import { InvalidArgumentError } from 'commander';
-import { parseDomain } from '../domain/stores/store.ts';
+import { parseDomain } from '../core/stores/domain/store.ts';
 
 export function readDomain(text: string): string {
   const domain = parseDomain(text);

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { readConfig, readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
-import { formatInstant } from '../domain/day.ts';
-import { createSetupLink } from '../service/stores/setup.ts';
+import { formatInstant } from '../core/domain/day.ts';
+import { createSetupLink } from '../features/setup/service/setup.ts';
 import { setupQr, setupUrl } from '../start/message.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';

@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { emailTransportOf, machineRuleOf, readConfig, shownLocation, type Config } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
-import { countPendingEmails } from '../storage/emails/email.ts';
-import { hasEmailServers } from '../storage/emails/server.ts';
-import { parallel } from '../storage/sql/sql.ts';
-import { listStores } from '../storage/stores/store.ts';
+import { countPendingEmails } from '../core/emails/storage/email.ts';
+import { hasEmailServers } from '../features/email-server/storage/server.ts';
+import { parallel } from '../database/sql/sql.ts';
+import { listStores } from '../core/stores/storage/store.ts';
 import { printFields, printJson } from './output.ts';
 
 export function addStatusCommand(root: Command): void {

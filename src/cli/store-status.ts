@@ -3,11 +3,11 @@
 import type { Command } from 'commander';
 import { readConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
-import { formatInstantOrNull } from '../domain/day.ts';
-import type { Retention } from '../storage/retention.ts';
-import { requestLogMs } from '../service/requests/api-requests.ts';
-import { requireStore } from '../service/stores/store.ts';
-import { listStoredKinds, type StoredKindName } from '../storage/stores/size.ts';
+import { formatInstantOrNull } from '../core/domain/day.ts';
+import type { Retention } from '../core/storage/retention.ts';
+import { requestLogMs } from '../features/developers/service/api-requests.ts';
+import { requireStore } from '../core/stores/service/store.ts';
+import { listStoredKinds, type StoredKindName } from '../core/stores/storage/size.ts';
 import { printJson, printTable } from './output.ts';
 import { readDomain } from './read.ts';
 

@@ -3,27 +3,32 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
-import { proxySecretLengths } from '../domain/stores/app-proxy.ts';
-import { findCurrency, type Currency } from '../domain/money/currency.ts';
-import { isTimeZone } from '../domain/day.ts';
-import type { EmailSettings } from '../domain/emails/email.ts';
-import { holdLimitDefaultDays, holdLimitMaxDays } from '../domain/money/hold.ts';
-import { formatMoney, parseAmount, type Money } from '../domain/money/money.ts';
+import { proxySecretLengths } from '../features/app-proxy/domain/app-proxy.ts';
+import { findCurrency, type Currency } from '../core/money/domain/currency.ts';
+import { isTimeZone } from '../core/domain/day.ts';
+import type { EmailSettings } from '../core/emails/domain/email.ts';
+import { holdLimitDefaultDays, holdLimitMaxDays } from '../core/money/domain/hold.ts';
+import { formatMoney, parseAmount, type Money } from '../core/money/domain/money.ts';
 import { Secret } from '../platform/secret.ts';
-import { formatDatev, type Datev } from '../domain/stores/datev.ts';
-import { formatVat, type Vat } from '../domain/money/vat.ts';
-import { undoWindowDefaultMinutes, type AccountNames } from '../domain/stores/store.ts';
-import { changeEmailSettings } from '../service/emails/email.ts';
-import { changeStore, createStore, requireStore, type StoreChanges } from '../service/stores/store.ts';
-import { findEmailSettings } from '../storage/emails/email.ts';
-import type { Script } from '../storage/sql/sql.ts';
-import { listStores, type StoreRecord } from '../storage/stores/store.ts';
+import { formatDatev, type Datev } from '../features/books/domain/datev.ts';
+import { formatVat, type Vat } from '../core/money/domain/vat.ts';
+import { undoWindowDefaultMinutes, type AccountNames } from '../core/stores/domain/store.ts';
+import { changeEmailSettings } from '../core/emails/service/email.ts';
+import { changeStore, createStore, requireStore, type StoreChanges } from '../core/stores/service/store.ts';
+import { findEmailSettings } from '../core/emails/storage/email.ts';
+import type { Script } from '../database/sql/sql.ts';
+import { listStores, type StoreRecord } from '../core/stores/storage/store.ts';
 import { CommandError } from './failure.ts';
-import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
+import {
+  addEmailSettings,
+  emailChangesOf,
+  emailRowOf,
+  type EmailOptions,
+} from '../features/emails/cli/email-settings.ts';
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
-import { addBooksOptions, withAccountNames } from './books-settings.ts';
-import { addStoreReopenCommand } from './store-reopen.ts';
+import { addBooksOptions, withAccountNames } from '../features/books/cli/books-settings.ts';
+import { addStoreReopenCommand } from '../features/moves/cli/store-reopen.ts';
 import { addStoreStatusCommand } from './store-status.ts';
 
 type Options = EmailOptions & {

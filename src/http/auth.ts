@@ -8,30 +8,30 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '../platform/loopback.ts';
-import type { Context } from '../storage/context.ts';
+import type { Context } from '../core/storage/context.ts';
 import {
   isWellFormed,
   proxyParameters,
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../domain/stores/app-proxy.ts';
-import { Fault } from '../domain/fault.ts';
+} from '../features/app-proxy/domain/app-proxy.ts';
+import { Fault } from '../core/domain/fault.ts';
 import type { Secret } from '../platform/secret.ts';
-import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/stores/store.ts';
+import { parseDomain, scopes as allScopes, type Scope, type Store } from '../core/stores/domain/store.ts';
 import { sameBytes } from '../platform/keys.ts';
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
   type SignedStore,
-} from '../service/stores/caller.ts';
-import { tokenDigest, type PresentedToken } from '../service/stores/secret-token.ts';
-import { accessTokensOf, isForeignToken } from '../service/stores/token.ts';
-import type { Script } from '../storage/sql/sql.ts';
-import type { ReadCache, Storage } from '../storage/storage.ts';
-import { assertStoreOpen } from '../storage/stores/store.ts';
-import type { FoundToken } from '../storage/stores/token.ts';
+} from '../core/stores/service/caller.ts';
+import { tokenDigest, type PresentedToken } from '../core/stores/service/secret-token.ts';
+import { accessTokensOf, isForeignToken } from '../core/stores/service/token.ts';
+import type { Script } from '../database/sql/sql.ts';
+import type { ReadCache, Storage } from '../database/storage.ts';
+import { assertStoreOpen } from '../core/stores/storage/store.ts';
+import type { FoundToken } from '../core/stores/storage/token.ts';
 import { looksForwarded } from './forwarded.ts';
 
 export type Caller = {

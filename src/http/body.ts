@@ -5,8 +5,8 @@
  * together with the errors of other fields.
  */
 
-import { Fault, type FieldErrors } from '../domain/fault.ts';
-import { InexactNumber } from '../domain/money/money.ts';
+import { Fault, type FieldErrors } from '../core/domain/fault.ts';
+import { InexactNumber } from '../core/money/domain/money.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from './query.ts';
 
 export type Body = {

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { Limits } from '../platform/limits.ts';
-import { Fault, type FaultCode } from '../domain/fault.ts';
+import { Fault, type FaultCode } from '../core/domain/fault.ts';
 import { drain } from './drain.ts';
 import { problemBody, problemHeaders, problems, type CommonHeaders } from './problem.ts';
 

@@ -1,7 +1,7 @@
 /** Errors at paths that are not the API's: a page for browsers, and the problem document for all other clients. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Fault, FaultCode } from '../domain/fault.ts';
+import type { Fault, FaultCode } from '../core/domain/fault.ts';
 import { prefersHtml } from './accept.ts';
 import type { Route } from './route.ts';
 

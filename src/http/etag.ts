@@ -1,10 +1,10 @@
 /** ETags: the version of a gift card or webhook in conditional requests (RFC 9110, 13). */
 
-import type { Card } from '../domain/cards/card.ts';
-import type { Webhook } from '../domain/events/webhook.ts';
-import { versionTagOf, webhookVersionTagOf } from '../service/cards/version.ts';
+import type { Card } from '../core/cards/domain/card.ts';
+import type { Webhook } from '../features/webhooks/domain/webhook.ts';
+import { versionTagOf, webhookVersionTagOf } from '../core/cards/service/version.ts';
 import type { PublicIds } from '../platform/public-id.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
 
 type Versioned = { readonly id: number; readonly version: number | string };
 

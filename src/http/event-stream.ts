@@ -4,12 +4,12 @@
  */
 
 import type { Readable } from 'node:stream';
-import { eventJson, type WrittenEvent } from '../domain/events/event.ts';
-import type { Context } from '../storage/context.ts';
-import { isStillAllowed } from '../service/stores/caller.ts';
-import { listPublishedEvents } from '../service/events/event.ts';
-import { resolved, parallel } from '../storage/sql/sql.ts';
-import type { Storage } from '../storage/storage.ts';
+import { eventJson, type WrittenEvent } from '../core/events/domain/event.ts';
+import type { Context } from '../core/storage/context.ts';
+import { isStillAllowed } from '../core/stores/service/caller.ts';
+import { listPublishedEvents } from '../features/webhooks/service/event.ts';
+import { resolved, parallel } from '../database/sql/sql.ts';
+import type { Storage } from '../database/storage.ts';
 import type { Caller } from './auth.ts';
 import { limitedStreams, type StreamsOptions } from './streams.ts';
 

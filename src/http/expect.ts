@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import type { OpenConnections } from './connections.ts';
 import { validRequestId } from './request-head.ts';
 import { problemBody, problemHeaders, problems, type CommonHeaders } from './problem.ts';

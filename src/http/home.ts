@@ -6,8 +6,8 @@
 import { unreadinessTexts, type Unreadiness } from './readiness.ts';
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Fault } from '../domain/fault.ts';
-import { sandboxNotice } from '../domain/sandbox.ts';
+import { Fault } from '../core/domain/fault.ts';
+import { sandboxNotice } from '../features/sandbox/domain/sandbox.ts';
 import { markup, type Markup } from '../platform/markup.ts';
 import { version } from '../platform/version.ts';
 import { prefersHtml } from './accept.ts';

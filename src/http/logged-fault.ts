@@ -1,7 +1,7 @@
 /** Every error of a handler as a fault. */
 
 import type { FastifyRequest } from 'fastify';
-import { Fault, type FaultCode } from '../domain/fault.ts';
+import { Fault, type FaultCode } from '../core/domain/fault.ts';
 import { problems } from './problem.ts';
 
 /** The fault codes of Fastify's errors; its other 4xx errors are malformed requests. */

@@ -10,17 +10,17 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Fault } from '../domain/fault.ts';
+import type { Fault } from '../core/domain/fault.ts';
 import {
   countedRefill,
   failuresLeft,
   recordFailedLookups,
   tooManyLookups,
   type Budget,
-} from '../service/cards/lookup-throttle.ts';
-import type { Context } from '../storage/context.ts';
-import { findRefilledAt, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
-import type { Storage } from '../storage/storage.ts';
+} from '../core/cards/service/lookup-throttle.ts';
+import type { Context } from '../core/storage/context.ts';
+import { findRefilledAt, type LookupCaller } from '../core/stores/storage/lookup-throttle.ts';
+import type { Storage } from '../database/storage.ts';
 
 /** The state of a budget in this process. */
 type State = {

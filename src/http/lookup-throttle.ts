@@ -7,11 +7,11 @@
  * visitors cost nothing, so the second one limits those who name many.
  */
 
-import { Fault } from '../domain/fault.ts';
-import type { Context } from '../storage/context.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
-import type { LookupCaller } from '../storage/stores/lookup-throttle.ts';
-import type { Storage } from '../storage/storage.ts';
+import { Fault } from '../core/domain/fault.ts';
+import type { Context } from '../core/storage/context.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
+import type { LookupCaller } from '../core/stores/storage/lookup-throttle.ts';
+import type { Storage } from '../database/storage.ts';
 import type { Caller } from './auth.ts';
 import { LookupBudgets, type NamedBudget, type OpenBudget, type Reservation } from './lookup-budgets.ts';
 import { problems } from './problem.ts';

@@ -2,7 +2,7 @@
 
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FreeSpace } from '../platform/disk.ts';
-import type { Delay, Upkeep } from '../service/upkeep.ts';
+import type { Delay, Upkeep } from '../features/health/service/upkeep.ts';
 import { requestDurations, type RequestDuration } from './request-durations.ts';
 import { upkeepGauges } from './upkeep-gauges.ts';
 

@@ -3,12 +3,12 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Context } from '../storage/context.ts';
-import { proxyParameters, type QueryParameter } from '../domain/stores/app-proxy.ts';
-import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
-import type { SignedStore } from '../service/stores/caller.ts';
-import type { FoundToken } from '../storage/stores/token.ts';
+import type { Context } from '../core/storage/context.ts';
+import { proxyParameters, type QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import { Fault, FieldErrors, type FaultCode } from '../core/domain/fault.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
+import type { SignedStore } from '../core/stores/service/caller.ts';
+import type { FoundToken } from '../core/stores/storage/token.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import { clientKey } from './client-address.ts';
 import { eventStreams } from './event-stream.ts';

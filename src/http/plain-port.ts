@@ -4,9 +4,9 @@
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { sandboxNotice } from '../domain/sandbox.ts';
+import { sandboxNotice } from '../features/sandbox/domain/sandbox.ts';
 import { markup, type Markup } from '../platform/markup.ts';
-import { challengePath } from '../platform/certificates/issue.ts';
+import { challengePath } from '../features/https/platform/certificates/issue.ts';
 import { guardConnections, type ConnectionGuard } from './connections.ts';
 import { listenOn, type ListenPlace } from './listen-place.ts';
 import { commonHeadersOf, type CommonHeaders } from './problem.ts';

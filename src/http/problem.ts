@@ -1,8 +1,8 @@
 /** Problem details: the error responses of the API. One table maps every fault code to its status. */
 
 import type { FastifyReply } from 'fastify';
-import type { Fault, FaultCode, ErrorsByField } from '../domain/fault.ts';
-import { sandboxHeader } from '../domain/sandbox.ts';
+import type { Fault, FaultCode, ErrorsByField } from '../core/domain/fault.ts';
+import { sandboxHeader } from '../features/sandbox/domain/sandbox.ts';
 
 type Problem = {
   readonly status: number;

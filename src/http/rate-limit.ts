@@ -1,7 +1,7 @@
 /** Rate limits: one token bucket per caller, reported in the headers of draft-ietf-httpapi-ratelimit-headers. */
 
 import type { RateLimit } from '../platform/limits.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import { addressKey, networkKey } from './client-address.ts';
 
 type RateLimited = {

@@ -2,24 +2,24 @@
 
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Context } from '../storage/context.ts';
-import type { QueryParameter } from '../domain/stores/app-proxy.ts';
-import { Fault, type FaultCode, type FieldErrors } from '../domain/fault.ts';
-import { InexactNumber } from '../domain/money/money.ts';
-import type { Store } from '../domain/stores/store.ts';
+import type { Context } from '../core/storage/context.ts';
+import type { QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import { Fault, type FaultCode, type FieldErrors } from '../core/domain/fault.ts';
+import { InexactNumber } from '../core/money/domain/money.ts';
+import type { Store } from '../core/stores/domain/store.ts';
 import {
   AlreadyProcessed,
   confirmStored,
   withIdempotencyKey,
   type KeyUse,
-} from '../service/requests/idempotency.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
-import { resolved, type Script } from '../storage/sql/sql.ts';
-import type { Storage, WriteScope } from '../storage/storage.ts';
-import type { ReportRuns } from '../service/books/report-runs.ts';
-import type { TestClockRuns } from '../service/stores/test-clock.ts';
-import type { Turns } from '../service/turns.ts';
-import type { WebhookUrls } from '../service/events/webhook.ts';
+} from '../core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
+import { resolved, type Script } from '../database/sql/sql.ts';
+import type { Storage, WriteScope } from '../database/storage.ts';
+import type { ReportRuns } from '../features/books/service/report-runs.ts';
+import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
+import type { Turns } from '../core/service/turns.ts';
+import type { WebhookUrls } from '../features/webhooks/service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
 import type { EventStreams } from './event-stream.ts';

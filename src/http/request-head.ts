@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 
 /**
  * The path and query of a request target. The host of an absolute target replaces the Host header (RFC 9112, 3.2.2).

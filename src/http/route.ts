@@ -1,7 +1,7 @@
 /** Operations as the server sees them. The server imports none of them; the wiring passes them in. */
 
-import type { Scope } from '../domain/stores/store.ts';
-import type { HttpResponse } from '../service/requests/http-response.ts';
+import type { Scope } from '../core/stores/domain/store.ts';
+import type { HttpResponse } from '../core/requests/service/http-response.ts';
 import type { RequestContext, Streamed } from './request-context.ts';
 
 export type Route = {

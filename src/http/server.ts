@@ -6,8 +6,8 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { QueryParameter } from '../domain/stores/app-proxy.ts';
-import { Fault, type FaultCode } from '../domain/fault.ts';
+import type { QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import { Fault, type FaultCode } from '../core/domain/fault.ts';
 import type { Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses } from './client-address.ts';

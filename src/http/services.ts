@@ -3,25 +3,25 @@
 import type { Unreadiness } from './readiness.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Limits, RateLimit } from '../platform/limits.ts';
-import type { Retention } from '../storage/retention.ts';
+import type { Retention } from '../core/storage/retention.ts';
 import type { Secret } from '../platform/secret.ts';
-import type { Context } from '../storage/context.ts';
-import type { Store } from '../domain/stores/store.ts';
+import type { Context } from '../core/storage/context.ts';
+import type { Store } from '../core/stores/domain/store.ts';
 import type { Log } from '../platform/log.ts';
-import type { WebhookUrls } from '../service/events/webhook.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { WebhookUrls } from '../features/webhooks/service/webhook.ts';
+import type { Storage } from '../database/storage.ts';
 import type { Tracing } from '../platform/tracing.ts';
-import type { ReportRuns } from '../service/books/report-runs.ts';
-import type { TestClockRuns } from '../service/stores/test-clock.ts';
-import type { Turns } from '../service/turns.ts';
-import type { ReadableEmails, StoredEmails } from './development-emails.ts';
+import type { ReportRuns } from '../features/books/service/report-runs.ts';
+import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
+import type { Turns } from '../core/service/turns.ts';
+import type { ReadableEmails, StoredEmails } from '../features/emails/http/development-emails.ts';
 import type { DocumentationOf } from './documents.ts';
 import type { SendErrorPage } from './error-pages.ts';
 import type { Metrics } from './metrics.ts';
-import type { RecordedRequests } from './recorded-requests.ts';
-import type { RetiredCodeUses, StockTries } from './code-uses.ts';
+import type { RecordedRequests } from '../features/developers/http/recorded-requests.ts';
+import type { RetiredCodeUses, StockTries } from '../core/cards/http/code-uses.ts';
 import type { Route } from './route.ts';
-import type { TokenUses } from './token-last-used.ts';
+import type { TokenUses } from '../core/stores/http/token-last-used.ts';
 
 /** The transport of emails. */
 export type EmailServices = {

@@ -6,7 +6,7 @@
  */
 
 import { Readable } from 'node:stream';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 
 /** The caller that opens a stream. */
 type StreamOwner = {

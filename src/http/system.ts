@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../platform/loopback.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import { sameBytes } from '../platform/keys.ts';
 import { hostName } from './auth.ts';
 import { clientAddresses, type ClientAddresses } from './client-address.ts';
-import { addDevelopmentEmails } from './development-emails.ts';
+import { addDevelopmentEmails } from '../features/emails/http/development-emails.ts';
 import { sendDocument, type DocumentationOf } from './documents.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';

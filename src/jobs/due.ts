@@ -5,17 +5,17 @@ import {
   findNextCheckpoint,
   listRotatedStores,
   needsNoCheckpoint,
-} from '../service/proofs/checkpoint.ts';
+} from '../features/proofs/service/checkpoint.ts';
 import {
   findNextExpiry,
   hasExpiryToRecord,
   recordExpired,
   recordExpiringSoon,
-} from '../service/cards/expiry.ts';
-import { expireHolds, findExpiredHolds } from '../service/money/hold.ts';
-import { forDueStores, presentOf } from '../service/stores/work.ts';
-import { writeByStore } from '../storage/sql/by-store.ts';
-import { makeWorkDue } from '../storage/stores/work.ts';
+} from '../core/cards/service/expiry.ts';
+import { expireHolds, findExpiredHolds } from '../core/money/service/hold.ts';
+import { forDueStores, presentOf } from '../core/stores/service/work.ts';
+import { writeByStore } from '../database/sql/by-store.ts';
+import { makeWorkDue } from '../core/stores/storage/work.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 

@@ -5,8 +5,8 @@ import {
   findOldestRequest,
   hasOldRequests,
   requestsKeptMs,
-} from '../service/requests/api-requests.ts';
-import { continueErasure } from '../service/customers/erasure.ts';
+} from '../features/developers/service/api-requests.ts';
+import { continueErasure } from '../features/privacy/service/erasure.ts';
 import {
   eraseAccess,
   eraseDeliveriesOf,
@@ -22,14 +22,14 @@ import {
   outdatedTraces,
   outdatedUnpaidSales,
   type Outdated,
-} from '../service/retention.ts';
-import { firstEmailOf, hasEmails, type EmailPlace } from '../storage/emails/retention.ts';
-import { hasErasures, listUnfinishedErasures } from '../storage/customers/erasure.ts';
-import type { Storage } from '../storage/storage.ts';
-import { findOldestEvent } from '../storage/events/retention.ts';
-import { findOldestDelivery } from '../storage/events/webhook-delivery.ts';
-import { findOldestAccess } from '../storage/staff/retention.ts';
-import { ageOf, forDueStores, nextErasing } from '../service/stores/work.ts';
+} from './retention.ts';
+import { firstEmailOf, hasEmails, type EmailPlace } from '../features/emails/storage/retention.ts';
+import { hasErasures, listUnfinishedErasures } from '../features/privacy/storage/erasure.ts';
+import type { Storage } from '../database/storage.ts';
+import { findOldestEvent } from '../features/webhooks/storage/retention.ts';
+import { findOldestDelivery } from '../features/webhooks/storage/webhook-delivery.ts';
+import { findOldestAccess } from '../features/staff/storage/retention.ts';
+import { ageOf, forDueStores, nextErasing } from '../core/stores/service/work.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 

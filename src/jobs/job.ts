@@ -1,10 +1,10 @@
 /** Tasks that are repeated while the service runs. */
 
 import type { Limits } from '../platform/limits.ts';
-import type { Context } from '../storage/context.ts';
-import { Fault } from '../domain/fault.ts';
-import type { Retention } from '../storage/retention.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Context } from '../core/storage/context.ts';
+import { Fault } from '../core/domain/fault.ts';
+import type { Retention } from '../core/storage/retention.ts';
+import type { Storage } from '../database/storage.ts';
 
 /** The parts of the service that tasks use. */
 export type JobTools = {

@@ -1,6 +1,6 @@
-import { writeByStore } from '../storage/sql/by-store.ts';
-import type { Script } from '../storage/sql/sql.ts';
-import type { Storage } from '../storage/storage.ts';
+import { writeByStore } from '../database/sql/by-store.ts';
+import type { Script } from '../database/sql/sql.ts';
+import type { Storage } from '../database/storage.ts';
 
 /**
  * Finds rows of all stores and works on them, until there are no more or other processes work on the rest.

@@ -10,19 +10,19 @@ import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { Unreadiness } from '../http/readiness.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
-import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
+import { removeAbandonedCopies } from '../database/sqlite/restore.ts';
 import { assertDurable, checkClock, clockLog } from './checks.ts';
-import { tracedStorage } from '../storage/traced.ts';
+import { tracedStorage } from '../database/traced.ts';
 import { openTracing, type Tracing } from '../platform/tracing.ts';
-import type { TestClockRuns } from '../service/stores/test-clock.ts';
-import type { Upkeep } from '../service/upkeep.ts';
-import type { PublicNetwork } from '../delivery/email/public-socket.ts';
+import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
+import type { Upkeep } from '../features/health/service/upkeep.ts';
+import type { PublicNetwork } from '../features/emails/delivery/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
 import type { Channel } from './processes/channel.ts';
-import { noCertificate, type CertificateStatus } from './https.ts';
+import { noCertificate, type CertificateStatus } from '../features/https/start/https.ts';
 import { chooseMode } from './mode.ts';
-import { finishRestore } from './restore-install.ts';
-import { listRestoredCopies } from '../service/stores/restored.ts';
+import { finishRestore } from '../features/backups/start/restore-install.ts';
+import { listRestoredCopies } from '../features/backups/service/restored.ts';
 
 /** The clock, the log and the network, which tests replace. */
 export type StartOptions = {

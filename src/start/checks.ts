@@ -5,9 +5,13 @@ import type { ClockGuard, ClockObserver } from './clock-guard.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database.ts';
 import type { Log } from '../platform/log.ts';
-import { findClockEvidence, assessClock } from '../service/clock.ts';
+import { findClockEvidence, assessClock } from '../core/service/clock.ts';
 import { StartError } from './error.ts';
-import { findReplication, findWorkerReplication, type Replication } from '../storage/postgres/replication.ts';
+import {
+  findReplication,
+  findWorkerReplication,
+  type Replication,
+} from '../database/postgres/replication.ts';
 
 /**
  * Rejects a server that would lose what the service has acknowledged, and warns of one that can.

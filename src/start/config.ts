@@ -2,14 +2,14 @@
 
 import cluster from 'node:cluster';
 import { dirname, join, resolve } from 'node:path';
-import type { MachineRule } from '../domain/stores/machine.ts';
-import type { EmailConfig } from '../delivery/email/transport.ts';
+import type { MachineRule } from '../core/stores/domain/machine.ts';
+import type { EmailConfig } from '../features/emails/delivery/transport.ts';
 import type { EmailTransportKind } from '../http/services.ts';
-import { certificateFolderOf } from '../platform/certificates/folder.ts';
-import type { CertificateFiles } from '../platform/certificates/files.ts';
+import { certificateFolderOf } from '../features/https/platform/certificates/folder.ts';
+import type { CertificateFiles } from '../features/https/platform/certificates/files.ts';
 import { limits, type Limits } from '../platform/limits.ts';
 import { isLoopback } from '../platform/loopback.ts';
-import type { Retention } from '../storage/retention.ts';
+import type { Retention } from '../core/storage/retention.ts';
 import { settingDoubts, settingSources, type SettingDoubt, type SettingSource } from './setting-sources.ts';
 import { settings, type ValuesOf } from './settings.ts';
 import type { DatabaseLocation } from './setting-values.ts';

@@ -1,34 +1,35 @@
 /** The services that the pages for staff and recipients use. */
 
+import { consoleRoutes } from './routes.ts';
 import { operations } from '../api/index.ts';
 import { machineRuleOf, type Config } from './config.ts';
-import { emailToolsOf } from '../delivery/email/tools.ts';
+import { emailToolsOf } from '../features/emails/delivery/tools.ts';
 import type { Database } from './database.ts';
 import { hintLimiter, rateLimiter, visitorLimiter } from '../http/rate-limit.ts';
-import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
-import type { addConsole } from '../console/kit/server.ts';
-import { brandOf } from '../delivery/email/colour.ts';
-import { languageOf, languages } from '../delivery/email/language.ts';
-import { serverToolsOf } from '../delivery/email/server-tools.ts';
-import type { EmailTransport } from '../delivery/email/transport.ts';
-import { Fault } from '../domain/fault.ts';
-import type { SaleKey } from '../domain/online-sales/sale.ts';
-import type { PreviewedEmail } from '../domain/emails/preview.ts';
-import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
-import { previewStored } from '../delivery/email/stored.ts';
-import { findInstallation } from '../platform/installation.ts';
-import { createTableTurns } from '../service/batches/table-turns.ts';
-import { passwordsOf } from '../service/staff/password.ts';
-import type { CardKey } from '../storage/cards/card.ts';
-import type { LookupKey } from '../storage/stocks/code.ts';
-import { backupToolsOf } from './backups/tools.ts';
-import type { Backups } from './backups/backups.ts';
-import { pagesUrlOf, type EmailSetup } from './email.ts';
-import type { AccountantEmails } from './accountants.ts';
-import type { OnlineSales } from './online-sales.ts';
-import type { OwnerNotices } from './owner-notices.ts';
-import type { VersionRuns } from './versions.ts';
-import { walletToolsOf } from './wallets.ts';
+import type { RetiredCodeUses, StockTries } from '../core/cards/http/code-uses.ts';
+import type { addConsole } from '../pages/kit/server.ts';
+import { brandOf } from '../features/emails/delivery/colour.ts';
+import { languageOf, languages } from '../features/emails/delivery/language.ts';
+import { serverToolsOf } from '../features/email-server/delivery/server-tools.ts';
+import type { EmailTransport } from '../features/emails/delivery/transport.ts';
+import { Fault } from '../core/domain/fault.ts';
+import type { SaleKey } from '../features/online-sales/domain/sale.ts';
+import type { PreviewedEmail } from '../features/emails/domain/preview.ts';
+import type { Google } from '../features/wallets/delivery/google/wallet-objects.ts';
+import { previewStored } from '../features/emails/delivery/stored.ts';
+import { findInstallation } from '../features/upgrade/platform/installation.ts';
+import { createTableTurns } from '../features/batches/service/table-turns.ts';
+import { passwordsOf } from '../features/staff/service/password.ts';
+import type { CardKey } from '../core/cards/storage/card.ts';
+import type { LookupKey } from '../features/stock/storage/code.ts';
+import { backupToolsOf } from '../features/backups/start/tools.ts';
+import type { Backups } from '../features/backups/start/backups.ts';
+import { pagesUrlOf, type EmailSetup } from '../features/emails/start/email.ts';
+import type { AccountantEmails } from '../features/accountants/start/accountants.ts';
+import type { OnlineSales } from '../features/online-sales/start/online-sales.ts';
+import type { OwnerNotices } from '../features/health/start/owner-notices.ts';
+import type { VersionRuns } from '../features/upgrade/start/versions.ts';
+import { walletToolsOf } from '../features/wallets/start/wallets.ts';
 
 type ConsoleParts = {
   readonly database: Database;
@@ -80,6 +81,7 @@ export function consoleServicesOf(
   });
   return {
     ...parts,
+    routes: consoleRoutes,
     streamsMax: limits.eventStreamsMax,
     ctx,
     storage,

@@ -6,11 +6,11 @@
 import { closeDueHolds, createCheckpoints, recordExpiries } from '../jobs/due.ts';
 import { eraseOld, eraseOutdated } from '../jobs/erasing.ts';
 import type { JobTools } from '../jobs/job.ts';
-import { remind } from '../jobs/reminders.ts';
-import { closeDays } from '../service/books/closing.ts';
-import { findSandbox } from '../storage/sandbox.ts';
-import type { AccountantEmails } from './accountants.ts';
-import type { OnlineSales } from './online-sales.ts';
+import { remind } from '../features/emails/jobs/reminders.ts';
+import { closeDays } from '../features/books/service/closing.ts';
+import { findSandbox } from '../features/sandbox/storage/sandbox.ts';
+import type { AccountantEmails } from '../features/accountants/start/accountants.ts';
+import type { OnlineSales } from '../features/online-sales/start/online-sales.ts';
 
 /** The work that was done. */
 export type DueCounts = {

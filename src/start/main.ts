@@ -6,30 +6,30 @@ import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
 import { localUseOf, machineRuleOf, type Config } from './config.ts';
-import { startWebhooks } from '../delivery/webhooks/webhooks.ts';
-import { openOutboundThread } from '../delivery/webhooks/thread.ts';
-import type { Google } from '../delivery/wallets/google/wallet-objects.ts';
-import { startWallets } from '../delivery/wallets/wallets.ts';
+import { startWebhooks } from '../features/webhooks/delivery/webhooks.ts';
+import { openOutboundThread } from '../features/webhooks/delivery/thread.ts';
+import type { Google } from '../features/wallets/delivery/google/wallet-objects.ts';
+import { startWallets } from '../features/wallets/delivery/wallets.ts';
 import { createServer } from '../http/server.ts';
 import { isExposed } from '../platform/key-file.ts';
-import { homePathOf } from '../console/gate/home.ts';
-import { readableEmailsOf } from '../console/emails/kept-emails.ts';
-import { addConsole } from '../console/kit/server.ts';
+import { homePathOf } from '../features/staff/pages/gate/home.ts';
+import { readableEmailsOf } from '../features/emails/pages/kept-emails.ts';
+import { addConsole } from '../pages/kit/server.ts';
 import { createLog } from '../platform/log.ts';
-import { readSandboxToken } from '../service/stores/sandbox.ts';
+import { readSandboxToken } from '../features/sandbox/service/sandbox.ts';
 import { certificateText, startMessage, logStart, terminalOf } from './message.ts';
 import { consoleServicesOf } from './console-services.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
-import { pagesUrlOf, startEmails } from './email.ts';
-import { machineCondition } from './health.ts';
-import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
+import { pagesUrlOf, startEmails } from '../features/emails/start/email.ts';
+import { machineCondition } from '../features/health/start/health.ts';
+import { noCertificate, openHttps, transportSecurityOf, type Https } from '../features/https/start/https.ts';
 import { listen, listeningUrl } from './listen.ts';
-import { restoringOf } from './restoring.ts';
+import { restoringOf } from '../features/backups/start/restoring.ts';
 import { findSetupLink } from './mode.ts';
 import { partsOf, type Parts } from './parts.ts';
 import type { Channel } from './processes/channel.ts';
-import { startTestClock } from './test-clock.ts';
-import { hasRealStores } from '../storage/stores/store.ts';
+import { startTestClock } from '../features/sandbox/start/test-clock.ts';
+import { hasRealStores } from '../core/stores/storage/store.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
 export type Service = AsyncDisposable & {
@@ -163,7 +163,7 @@ function serverOf(base: Base, developmentMode: boolean) {
     ...parts.shared,
     operations: operationsOf(config.isSandbox),
     async loadDocumentation() {
-      const { documentationOf } = await import('../docs/documentation.ts');
+      const { documentationOf } = await import('../features/reference/docs/documentation.ts');
       const sandbox = config.isSandbox ? { token: await shownTokenOf(base) } : null;
       return (origin) => documentationOf({ basePath: config.basePath, origin, sandbox });
     },

@@ -1,10 +1,10 @@
 /** The message at a terminal after the start: six lines instead of log lines, below the QR code of a setup link. */
 
-import type { Https } from './https.ts';
+import type { Https } from '../features/https/start/https.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import type { EmailServices } from '../http/services.ts';
 import type { Log } from '../platform/log.ts';
-import type { StoredState } from '../platform/certificates/folder.ts';
+import type { StoredState } from '../features/https/platform/certificates/folder.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';
 import { terminalQr } from './terminal-qr.ts';

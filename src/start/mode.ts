@@ -2,14 +2,14 @@
 
 import { isDevelopment, type Config } from './config.ts';
 import type { Database } from './database.ts';
-import { createSetupLink, type SetupLink } from '../service/stores/setup.ts';
-import { ensureDemonstrationStore } from '../service/stores/store.ts';
+import { createSetupLink, type SetupLink } from '../features/setup/service/setup.ts';
+import { ensureDemonstrationStore } from '../core/stores/service/store.ts';
 import { StartError } from './error.ts';
-import { findDemonstrationStore, hasRealStores } from '../storage/stores/store.ts';
-import { Fault } from '../domain/fault.ts';
+import { findDemonstrationStore, hasRealStores } from '../core/stores/storage/store.ts';
+import { Fault } from '../core/domain/fault.ts';
 import { programCommand } from '../platform/program-files.ts';
-import type { Storage } from '../storage/storage.ts';
-import { hasRealTokens } from '../storage/stores/token.ts';
+import type { Storage } from '../database/storage.ts';
+import { hasRealTokens } from '../core/stores/storage/token.ts';
 
 /**
  * Whether requests without a credential are accepted. Outside of development, the service starts only with a store and

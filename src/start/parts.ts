@@ -2,24 +2,24 @@
 
 import { localUseOf, machineRuleOf, type Config } from './config.ts';
 import { databaseConfigOf } from './database.ts';
-import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
-import { openGoogle, type Google } from '../delivery/wallets/google/wallet-objects.ts';
-import { recordedRequests } from '../http/recorded-requests.ts';
-import { codeUses } from '../http/code-uses.ts';
-import { tokenUses } from '../http/token-last-used.ts';
+import { loopbackRule, webhookUrlsOf } from '../features/webhooks/delivery/webhooks.ts';
+import { openGoogle, type Google } from '../features/wallets/delivery/google/wallet-objects.ts';
+import { recordedRequests } from '../features/developers/http/recorded-requests.ts';
+import { codeUses } from '../core/cards/http/code-uses.ts';
+import { tokenUses } from '../core/stores/http/token-last-used.ts';
 import type { Services } from '../http/services.ts';
-import { reportRuns } from '../service/books/report-runs.ts';
-import { lastBeat } from '../storage/heartbeat.ts';
-import { createTurns } from '../service/turns.ts';
-import { backupRuns, type Backups } from './backups/backups.ts';
-import type { BackupParts } from './backups/parts.ts';
-import { accountantEmails, type AccountantEmails } from './accountants.ts';
-import { onlineSales, type OnlineSales } from './online-sales.ts';
-import { saleNotices } from './sale-notices.ts';
-import { openPaymentProviders, type PaymentProviders } from '../delivery/payments/payments.ts';
-import { pagesUrlOf, sendNotice, setUpEmail, type EmailSetup } from './email.ts';
-import { ownerNotices, type OwnerNotices } from './owner-notices.ts';
-import { versionRuns, type VersionRuns } from './versions.ts';
+import { reportRuns } from '../features/books/service/report-runs.ts';
+import { lastBeat } from '../database/heartbeat.ts';
+import { createTurns } from '../core/service/turns.ts';
+import { backupRuns, type Backups } from '../features/backups/start/backups.ts';
+import type { BackupParts } from '../features/backups/start/parts.ts';
+import { accountantEmails, type AccountantEmails } from '../features/accountants/start/accountants.ts';
+import { onlineSales, type OnlineSales } from '../features/online-sales/start/online-sales.ts';
+import { saleNotices } from '../features/online-sales/start/sale-notices.ts';
+import { openPaymentProviders, type PaymentProviders } from '../features/online-sales/delivery/payments.ts';
+import { pagesUrlOf, sendNotice, setUpEmail, type EmailSetup } from '../features/emails/start/email.ts';
+import { ownerNotices, type OwnerNotices } from '../features/health/start/owner-notices.ts';
+import { versionRuns, type VersionRuns } from '../features/upgrade/start/versions.ts';
 import type { Base } from './base.ts';
 
 export type Parts = {

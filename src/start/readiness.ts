@@ -4,15 +4,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Config } from './config.ts';
 import { migrationsOf, type Database } from './database.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../core/domain/fault.ts';
 import type { Unreadiness } from '../http/readiness.ts';
 import { isOfFullDisk } from '../platform/system-error.ts';
 import type { FreeSpace } from '../platform/disk.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import { StartError } from './error.ts';
-import { beat } from '../storage/heartbeat.ts';
-import { pending } from '../storage/schema/migrate.ts';
+import { beat } from '../database/heartbeat.ts';
+import { pending } from '../database/schema/migrate.ts';
 
 export type Primaries = {
   readonly found: (servers: readonly string[]) => void;

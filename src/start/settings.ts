@@ -7,11 +7,11 @@
 
 import type { RateLimit } from '../platform/limits.ts';
 import { resolve } from 'node:path';
-import { parseSenderAddress } from '../domain/email-address.ts';
+import { parseSenderAddress } from '../core/domain/email-address.ts';
 import { Secret } from '../platform/secret.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
 import { agentSettings } from './agent-settings.ts';
-import { releaseSettings } from './release-settings.ts';
+import { releaseSettings } from '../features/upgrade/start/release-settings.ts';
 import {
   explainPort,
   parsePort,

@@ -1,6 +1,6 @@
 /** A QR code for a terminal, for a phone that continues there. */
 
-import { qrModulesOfText } from '../domain/cards/symbol.ts';
+import { qrModulesOfText } from '../core/cards/domain/symbol.ts';
 
 /** Black on white (SGR 30 and 107), whatever the colors of the terminal are, and the end of it. */
 const [start, end] = ['\u001b[30;107m', '\u001b[0m'];

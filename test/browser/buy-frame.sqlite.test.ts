@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import test, { after } from 'node:test';
-import { textsOfVisitor } from '../../src/console/recipient/texts.ts';
+import { textsOfVisitor } from '../../src/features/recipient/pages/texts.ts';
 import { openBrowser } from '../support/browser.ts';
 import { buyDomain, startSelling } from '../support/buy-page.ts';
 import { certificate, certificateKey } from '../support/certificate.ts';

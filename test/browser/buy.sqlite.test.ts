@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { buyTextsOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
+import { buyTextsOf, recipientLanguages } from '../../src/features/recipient/pages/texts.ts';
 import { openBrowser } from '../support/browser.ts';
 import { buyDomain, decide, giftForm, order, redirectOf, startSelling } from '../support/buy-page.ts';
 import { openChromium, type Page, type Window, type WindowOptions } from '../support/chromium.ts';

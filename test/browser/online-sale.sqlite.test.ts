@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { buyTextsOf } from '../../src/console/recipient/texts.ts';
+import { buyTextsOf } from '../../src/features/recipient/pages/texts.ts';
 import { buyDomain, startSelling } from '../support/buy-page.ts';
 import { openChromium, type Page, type Window } from '../support/chromium.ts';
 import { join, staffPassword } from '../support/console.ts';

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { pageLanguages, type PageLanguage } from '../../src/console/kit/texts.ts';
+import { pageLanguages, type PageLanguage } from '../../src/pages/kit/texts.ts';
 import type { Browser } from '../support/browser.ts';
 import { openChromium, type Window } from '../support/chromium.ts';
 import {

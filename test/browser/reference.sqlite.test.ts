@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { openSandbox } from '../../src/service/stores/sandbox.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { openSandbox } from '../../src/features/sandbox/service/sandbox.ts';
 import { openChromium, type Chromium, type Page } from '../support/chromium.ts';
 import { startService } from '../support/service.ts';
 import { accessibilityFaults, documentFaults, overflowFaults } from './page-checks.ts';

@@ -1,13 +1,17 @@
 /** A shop in which every page has content, and a path for each route with a page. */
 
 import assert from 'node:assert/strict';
-import { consoleRoutes } from '../../src/console/routes.ts';
-import { isOpenWithPin } from '../../src/console/kit/server.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { markRestored } from '../../src/service/stores/restored.ts';
-import { requireStore } from '../../src/service/stores/store.ts';
-import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff/staff.ts';
-import { listAccountantEmails, listAccountants, monthToken } from '../../src/service/emails/accountants.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
+import { isOpenWithPin } from '../../src/pages/kit/server.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { markRestored } from '../../src/features/backups/service/restored.ts';
+import { requireStore } from '../../src/core/stores/service/store.ts';
+import { isPermitted, isRole, roles, type Role } from '../../src/features/staff/domain/staff.ts';
+import {
+  listAccountantEmails,
+  listAccountants,
+  monthToken,
+} from '../../src/features/accountants/service/accountants.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';

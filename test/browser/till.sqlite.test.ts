@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import test, { after } from 'node:test';
-import { qrModules } from '../../src/domain/cards/symbol.ts';
+import { qrModules } from '../../src/core/cards/domain/symbol.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import {
   type Chromium,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import {
   findOpenDemonstrationStore,
@@ -10,23 +10,23 @@ import {
   findSignedStore,
   isStillAllowed,
   recordTokenUses,
-} from '../../src/service/stores/caller.ts';
+} from '../../src/core/stores/service/caller.ts';
 import {
   changeStore,
   createStore,
   ensureDemonstrationStore,
   requireStore,
-} from '../../src/service/stores/store.ts';
-import { tokenHash } from '../../src/service/stores/secret-token.ts';
-import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/core/stores/service/store.ts';
+import { tokenHash } from '../../src/core/stores/service/secret-token.ts';
+import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/core/stores/service/token.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
 import {
   findStoreByDomain,
   hasRealStores,
   listStores,
   openProxySecret,
-} from '../../src/storage/stores/store.ts';
-import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/stores/token.ts';
+} from '../../src/core/stores/storage/store.ts';
+import { findActiveToken, hasRealTokens, listTokens } from '../../src/core/stores/storage/token.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { money, newStore, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import type { Email } from '../../src/delivery/email/message.ts';
-import type { EmailOutcome } from '../../src/delivery/email/outcome.ts';
-import type { EmailTransport } from '../../src/delivery/email/transport.ts';
-import { roles } from '../../src/domain/staff/staff.ts';
+import type { Email } from '../../src/features/emails/delivery/message.ts';
+import type { EmailOutcome } from '../../src/features/emails/delivery/outcome.ts';
+import type { EmailTransport } from '../../src/features/emails/delivery/transport.ts';
+import { roles } from '../../src/features/staff/domain/staff.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 import {
   claimAccountantEmails,
@@ -16,17 +16,17 @@ import {
   listAccountants,
   monthToken,
   openMonth,
-} from '../../src/service/emails/accountants.ts';
+} from '../../src/features/accountants/service/accountants.ts';
 import {
   addAccountant,
   changeAccountant,
   endAccountantLinks,
   removeAccountant,
   requestAccountantEmail,
-} from '../../src/service/staff-actions/accountants.ts';
-import { confirmRestored, countHeld, markRestored } from '../../src/service/stores/restored.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { accountantEmails, type AccountantEmails } from '../../src/start/accountants.ts';
+} from '../../src/features/accountants/service/staff-accountants.ts';
+import { confirmRestored, countHeld, markRestored } from '../../src/features/backups/service/restored.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { accountantEmails, type AccountantEmails } from '../../src/features/accountants/start/accountants.ts';
 import { personOf } from '../support/acting.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';

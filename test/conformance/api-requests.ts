@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { ApiRequest, RequestFilter } from '../../src/domain/stores/api-request.ts';
-import { Fault } from '../../src/domain/fault.ts';
+import type { ApiRequest, RequestFilter } from '../../src/features/developers/domain/api-request.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import {
   eraseRequests,
   hasOldRequests,
@@ -13,10 +13,10 @@ import {
   type RequestPage,
   type RequestPlace,
   type RequestWriter,
-} from '../../src/service/requests/api-requests.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { listRequestBlocks } from '../../src/storage/stores/request-block.ts';
-import { sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/developers/service/api-requests.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { listRequestBlocks } from '../../src/features/developers/storage/request-block.ts';
+import { sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { newStore } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { wallClockOf } from '../../src/platform/clock.ts';
-import { isMachineOfOwners } from '../../src/service/stores/machine.ts';
-import type { Backup, BackupPlace } from '../../src/domain/backups/backup.ts';
+import { isMachineOfOwners } from '../../src/core/stores/service/machine.ts';
+import type { Backup, BackupPlace } from '../../src/features/backups/domain/backup.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { makeRecoveryKey, sheetIdOf } from '../../src/platform/sealed-backup/recovery-key.ts';
+import { makeRecoveryKey, sheetIdOf } from '../../src/features/backups/platform/recovery-key.ts';
 import {
   deleteBackup,
   findBackupConcern,
@@ -15,17 +15,17 @@ import {
   saveBackupFailure,
   saveBackupTrial,
   saveDownload,
-} from '../../src/service/backups/backups.ts';
+} from '../../src/features/backups/service/backups.ts';
 import {
   confirmSheet,
   draftSheet,
   removeBackups,
   seeSheet,
   setBackupPlace,
-} from '../../src/service/staff-actions/backups.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { findNewestBackup, openBucketSecret } from '../../src/storage/backups/backup.ts';
-import { findLastBackup } from '../../src/storage/stores/setup-step.ts';
+} from '../../src/features/backups/service/staff-backups.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { findNewestBackup, openBucketSecret } from '../../src/features/backups/storage/backup.ts';
+import { findLastBackup } from '../../src/features/health/storage/setup-step.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { newStore } from '../support/fixtures.ts';

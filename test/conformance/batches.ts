@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { resultOf } from '../../src/domain/paused.ts';
-import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
-import type { FileColumn } from '../../src/domain/batches/column-names.ts';
-import { batchRecordOf } from '../../src/domain/batches/record.ts';
+import { resultOf } from '../../src/core/domain/paused.ts';
+import { batchCodesMs, parseBatch, type Batch } from '../../src/features/batches/domain/batch.ts';
+import type { FileColumn } from '../../src/features/batches/domain/column-names.ts';
+import { batchRecordOf } from '../../src/features/batches/domain/record.ts';
 import {
   batchPartCards,
   checkBatch,
@@ -13,7 +13,7 @@ import {
   startBatch,
   findCreatedBatch,
   batchKeyOf,
-} from '../../src/service/batches/batch.ts';
+} from '../../src/features/batches/service/batch.ts';
 import {
   listCardsOfBatch,
   listStoreBatches,
@@ -21,15 +21,15 @@ import {
   showBatch,
   type BatchCards,
   type BatchCardsPage,
-} from '../../src/service/batches/batch-lists.ts';
-import { listRememberedColumns, rememberColumns } from '../../src/service/batches/columns.ts';
-import type { Pace } from '../../src/service/batches/pace.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findCardIdByCode } from '../../src/storage/cards/code.ts';
-import { listStoreEmails } from '../../src/storage/emails/email.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+} from '../../src/features/batches/service/batch-lists.ts';
+import { listRememberedColumns, rememberColumns } from '../../src/features/batches/service/columns.ts';
+import type { Pace } from '../../src/features/batches/service/pace.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
+import { listStoreEmails } from '../../src/core/emails/storage/email.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, newStore } from '../support/fixtures.ts';
 import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';

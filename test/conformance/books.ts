@@ -8,16 +8,16 @@ import {
   readSumsOfDays,
   readSumsUntil,
   type SumsSource,
-} from '../../src/service/books/report-sums.ts';
-import { readSuspendedAt } from '../../src/service/books/suspended.ts';
-import { reportRuns } from '../../src/service/books/report-runs.ts';
-import { closeDays } from '../../src/service/books/closing.ts';
-import type { Context } from '../../src/storage/context.ts';
-import { type DaySum, buckets, type Bucket } from '../../src/domain/books/books.ts';
-import { Sums } from '../../src/domain/books/sums.ts';
-import { addDays, dayOf } from '../../src/domain/day.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { effectOf, type Transfer } from '../../src/domain/money/ledger.ts';
+} from '../../src/features/books/service/report-sums.ts';
+import { readSuspendedAt } from '../../src/features/books/service/suspended.ts';
+import { reportRuns } from '../../src/features/books/service/report-runs.ts';
+import { closeDays } from '../../src/features/books/service/closing.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { type DaySum, buckets, type Bucket } from '../../src/features/books/domain/books.ts';
+import { Sums } from '../../src/features/books/domain/sums.ts';
+import { addDays, dayOf } from '../../src/core/domain/day.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { effectOf, type Transfer } from '../../src/core/money/domain/ledger.ts';
 import {
   addMovement,
   balancesOf,
@@ -26,17 +26,17 @@ import {
   noMovements,
   outstandingOf,
   type Balance,
-} from '../../src/domain/books/reports.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+} from '../../src/features/books/domain/reports.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import { taxIn } from '../../src/domain/money/vat.ts';
-import { reenableCard, update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
-import { exactCount } from '../../src/service/cards/count.ts';
-import { countCards, type CardCount } from '../../src/service/cards/list.ts';
-import type { Finding } from '../../src/service/proofs/row-check.ts';
-import { checkBooks, replaceAges, replaceDay } from '../../src/service/proofs/books-check.ts';
+import { taxIn } from '../../src/core/money/domain/vat.ts';
+import { reenableCard, update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
+import { exactCount } from '../../src/core/cards/service/count.ts';
+import { countCards, type CardCount } from '../../src/core/cards/service/list.ts';
+import type { Finding } from '../../src/features/proofs/service/row-check.ts';
+import { checkBooks, replaceAges, replaceDay } from '../../src/features/proofs/service/books-check.ts';
 import {
   findBooksState,
   listAllClosedDays,
@@ -44,35 +44,35 @@ import {
   sumMoves,
   sumTransfers,
   type Period,
-} from '../../src/service/books/books.ts';
-import { recompute } from '../../src/service/books/recompute.ts';
-import { loadCard } from '../../src/service/money/money.ts';
+} from '../../src/features/books/service/books.ts';
+import { recompute } from '../../src/features/books/service/recompute.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
 import {
   readActivity,
   readLiability,
   type ActivityReport,
   readJournal,
   type JournalReport,
-} from '../../src/service/books/reports.ts';
-import { credit, debit, reverse } from '../../src/service/money/spend.ts';
-import { listLeftCodes } from '../../src/service/stocks/codes.ts';
-import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
-import { topUp } from '../../src/service/money/top-up.ts';
-import { changeStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findLastClosings, listClosedDays } from '../../src/storage/books/books.ts';
-import { listSums } from '../../src/storage/books/stored-sums.ts';
-import { type CardFilter, anyCard } from '../../src/storage/cards/filter.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { listTransfers } from '../../src/storage/money/transfer.ts';
-import { createTurns } from '../../src/service/turns.ts';
+} from '../../src/features/books/service/reports.ts';
+import { credit, debit, reverse } from '../../src/core/money/service/spend.ts';
+import { listLeftCodes } from '../../src/features/stock/service/codes.ts';
+import { continueStock, startStock, stockKeyOf } from '../../src/features/stock/service/stock.ts';
+import { topUp } from '../../src/core/money/service/top-up.ts';
+import { changeStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findLastClosings, listClosedDays } from '../../src/features/books/storage/books.ts';
+import { listSums } from '../../src/features/books/storage/stored-sums.ts';
+import { type CardFilter, anyCard } from '../../src/core/cards/storage/filter.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
+import { listTransfers } from '../../src/core/money/storage/transfer.ts';
+import { createTurns } from '../../src/core/service/turns.ts';
 import { untilAppended } from '../support/appended.ts';
 import { longTest } from '../support/long-test.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
-import { appendEntries } from '../../src/service/proofs/log.ts';
+import { appendEntries } from '../../src/features/proofs/service/log.ts';
 import { addShop, openStore, type OpenStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ReadCache, Storage } from '../../src/storage/storage.ts';
+import type { ReadCache, Storage } from '../../src/database/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { seeded, type Seeded } from '../support/seeded.ts';
 import { addTo, counterOf, hasRow, insertRow } from '../support/row-counts.ts';

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { resultOf } from '../../src/domain/paused.ts';
-import { parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { continueBatch, batchKeyOf, startBatch } from '../../src/service/batches/batch.ts';
+import { resultOf } from '../../src/core/domain/paused.ts';
+import { parseBatch, type Batch } from '../../src/features/batches/domain/batch.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { continueBatch, batchKeyOf, startBatch } from '../../src/features/batches/service/batch.ts';
 import {
   cancelUnsent,
   correctUndelivered,
@@ -14,17 +14,17 @@ import {
   readUnsentEmails,
   rescheduleUnsent,
   resendUndelivered,
-} from '../../src/service/batches/campaign.ts';
-import { listCardsOfBatch, showBatch } from '../../src/service/batches/batch-lists.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { suspendCard } from '../../src/service/cards/suspension.ts';
-import { pageOfStoreEmails, type EmailPosition } from '../../src/service/emails/list.ts';
+} from '../../src/features/batches/service/campaign.ts';
+import { listCardsOfBatch, showBatch } from '../../src/features/batches/service/batch-lists.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { suspendCard } from '../../src/core/cards/service/suspension.ts';
+import { pageOfStoreEmails, type EmailPosition } from '../../src/features/emails/service/list.ts';
 
-import { debit, reverse } from '../../src/service/money/spend.ts';
-import { findCardView, saveFirstView } from '../../src/storage/cards/view.ts';
-import { listStoreEmails } from '../../src/storage/emails/email.ts';
-import { claimEmails, settleEmail } from '../../src/storage/emails/queue.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { debit, reverse } from '../../src/core/money/service/spend.ts';
+import { findCardView, saveFirstView } from '../../src/core/cards/storage/view.ts';
+import { listStoreEmails } from '../../src/core/emails/storage/email.ts';
+import { claimEmails, settleEmail } from '../../src/features/emails/storage/queue.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { cardStates, stateOf } from '../../src/domain/cards/state.ts';
-import { meetsFieldFilters } from '../../src/domain/cards/field-filters.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { addDays, startOfDay } from '../../src/domain/day.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { lowerLetters, searchedTag } from '../../src/domain/cards/tags.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { suspendCard } from '../../src/service/cards/suspension.ts';
+import { cardStates, stateOf } from '../../src/core/cards/domain/state.ts';
+import { meetsFieldFilters } from '../../src/core/cards/domain/field-filters.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { addDays, startOfDay } from '../../src/core/domain/day.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { lowerLetters, searchedTag } from '../../src/core/cards/domain/tags.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { suspendCard } from '../../src/core/cards/service/suspension.ts';
 import {
   type CardListPage,
   countCards,
@@ -20,18 +20,18 @@ import {
   listCards,
   type RowsMax,
   showCardDetails,
-} from '../../src/service/cards/list.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { loadCard } from '../../src/service/money/money.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { anyCard, type CardFilter } from '../../src/storage/cards/filter.ts';
-import type { CardPosition, CardSort } from '../../src/storage/cards/list.ts';
-import type { DetailedCard } from '../../src/storage/cards/detailed-card.ts';
-import { findCardView, saveFirstView, type FirstView } from '../../src/storage/cards/view.ts';
-import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { findTransfer, listTransfersAfter } from '../../src/storage/money/transfer.ts';
+} from '../../src/core/cards/service/list.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { anyCard, type CardFilter } from '../../src/core/cards/storage/filter.ts';
+import type { CardPosition, CardSort } from '../../src/core/cards/storage/list.ts';
+import type { DetailedCard } from '../../src/core/cards/storage/detailed-card.ts';
+import { findCardView, saveFirstView, type FirstView } from '../../src/core/cards/storage/view.ts';
+import { findCustomerByEmail } from '../../src/core/customers/storage/customer.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
+import { findTransfer, listTransfersAfter } from '../../src/core/money/storage/transfer.ts';
 import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {

@@ -2,20 +2,24 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import { actorOf } from '../../src/domain/staff/staff.ts';
-import { takenBackBy } from '../../src/domain/staff/till-day.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { checkCard } from '../../src/service/proofs/card-check.ts';
-import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/cards/timeline.ts';
-import { addCheckpoint } from '../../src/service/proofs/checkpoint.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import * as redemptions from '../../src/service/staff-actions/redemption.ts';
-import { cancelSale, sellCard } from '../../src/service/staff-actions/sale.ts';
-import { inviteStaff, recordAction } from '../../src/service/staff/staff.ts';
-import { findCardByCode } from '../../src/service/staff/lookup.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { actorOf } from '../../src/features/staff/domain/staff.ts';
+import { takenBackBy } from '../../src/features/till/domain/till-day.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { checkCard } from '../../src/features/proofs/service/card-check.ts';
+import {
+  readTimeline,
+  type CardTimeline,
+  type TimelineItem,
+} from '../../src/features/card-pages/service/timeline.ts';
+import { addCheckpoint } from '../../src/features/proofs/service/checkpoint.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/core/money/service/hold.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import * as redemptions from '../../src/features/till/service/redemption.ts';
+import { cancelSale, sellCard } from '../../src/features/till/service/sale.ts';
+import { inviteStaff, recordAction } from '../../src/features/staff/service/staff.ts';
+import { findCardByCode } from '../../src/features/staff/service/lookup.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
 import { untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Context } from '../../src/storage/context.ts';
-import { tagOf } from '../../src/domain/cards/code.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { tagOf } from '../../src/core/cards/domain/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findByCode, findCardIdByCode } from '../../src/storage/cards/code.ts';
-import { all, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findByCode, findCardIdByCode } from '../../src/core/cards/storage/code.ts';
+import { all, execute, sql, type Script } from '../../src/database/sql/sql.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, issueCommand, masterKey, newStore, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

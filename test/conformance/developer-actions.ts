@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import type { Role } from '../../src/domain/staff/staff.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { webhookVersionTagOf } from '../../src/service/cards/version.ts';
-import { findWebhookWith, showWebhook } from '../../src/service/events/webhook.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { grantToken, endToken } from '../../src/service/staff-actions/token.ts';
+import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
+import type { Role } from '../../src/features/staff/domain/staff.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { webhookVersionTagOf } from '../../src/core/cards/service/version.ts';
+import { findWebhookWith, showWebhook } from '../../src/features/webhooks/service/webhook.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { grantToken, endToken } from '../../src/features/developers/service/token.ts';
 import {
   discardWebhook,
   editWebhook,
@@ -17,9 +17,9 @@ import {
   registerWebhook,
   renewWebhookSecret,
   sendTestTo,
-} from '../../src/service/staff-actions/webhook.ts';
-import { nameTokens, showToken } from '../../src/service/stores/token.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/webhooks/service/staff-webhook.ts';
+import { nameTokens, showToken } from '../../src/core/stores/service/token.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { keyOfSale, type OnlineSale } from '../../src/domain/online-sales/sale.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { beginSale } from '../../src/service/online-sales/begin.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import type { OnlineSales } from '../../src/start/online-sales.ts';
-import { listProviders, recordProviderHealth } from '../../src/storage/online-sales/provider.ts';
-import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
-import { isStoreClosed } from '../../src/storage/stores/store.ts';
+import { keyOfSale, type OnlineSale } from '../../src/features/online-sales/domain/sale.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { beginSale } from '../../src/features/online-sales/service/begin.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import type { OnlineSales } from '../../src/features/online-sales/start/online-sales.ts';
+import { listProviders, recordProviderHealth } from '../../src/features/online-sales/storage/provider.ts';
+import { findStoredSale, type StoredSale } from '../../src/features/online-sales/storage/sale.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
+import { isStoreClosed } from '../../src/core/stores/storage/store.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';
 import { email, newStore } from '../support/fixtures.ts';

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { copyDatabase, type DatabaseOutcome } from '../../src/cli/copying.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { assertConvertible } from '../../src/service/moves/earlier-schema.ts';
-import { CopyError } from '../../src/service/moves/copy.ts';
-import { checkKeys } from '../../src/service/proofs/key-check.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { lastBeat } from '../../src/storage/heartbeat.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { copyDatabase, type DatabaseOutcome } from '../../src/features/moves/cli/copying.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { assertConvertible } from '../../src/features/moves/service/earlier-schema.ts';
+import { CopyError } from '../../src/features/moves/service/copy.ts';
+import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { lastBeat } from '../../src/database/heartbeat.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { money } from '../support/fixtures.ts';

@@ -5,7 +5,7 @@ import test from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
 import { email } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
-import { Fault } from '../../src/domain/fault.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import {
   cancelEmail,
   countEmailConcerns,
@@ -14,9 +14,9 @@ import {
   showEmail,
   type ListedEmails,
   type WantedEmails,
-} from '../../src/service/emails/list.ts';
-import { countEmailsIn, countUndelivered } from '../../src/storage/emails/list.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/emails/service/list.ts';
+import { countEmailsIn, countUndelivered } from '../../src/features/emails/storage/list.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
 
 /** Inserts emails with the ids 1, 2, … after the last one, by their states and kinds. */
 async function insertEmails(

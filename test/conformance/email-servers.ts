@@ -3,24 +3,24 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { mayOwnersSetMachine } from '../../src/service/stores/machine.ts';
-import { emailWorkerLimits } from '../../src/delivery/email/destinations.ts';
-import { emailQueue } from '../../src/delivery/email/queue.ts';
-import type { StoreServers } from '../../src/delivery/email/store-servers.ts';
-import type { EmailTransport } from '../../src/delivery/email/transport.ts';
+import { mayOwnersSetMachine } from '../../src/core/stores/service/machine.ts';
+import { emailWorkerLimits } from '../../src/features/emails/delivery/destinations.ts';
+import { emailQueue } from '../../src/features/emails/delivery/queue.ts';
+import type { StoreServers } from '../../src/features/emails/delivery/store-servers.ts';
+import type { EmailTransport } from '../../src/features/emails/delivery/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
-import type { EmailServer, OpenedServer } from '../../src/domain/emails/server.ts';
+import type { EmailServer, OpenedServer } from '../../src/features/email-server/domain/server.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { readEmailServers } from '../../src/service/emails/server.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { readEmailServers } from '../../src/features/email-server/service/server.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import {
   draftEmailServer,
   removeEmailServer,
   verifyEmailServer,
-} from '../../src/service/staff-actions/email-server.ts';
-import { findEmailServer, openServer } from '../../src/storage/emails/server.ts';
-import { all, execute, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/email-server/service/staff-email-server.ts';
+import { findEmailServer, openServer } from '../../src/features/email-server/storage/server.ts';
+import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';

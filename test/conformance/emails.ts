@@ -12,7 +12,7 @@ import {
   type Serve,
   type TestMailer,
 } from '../support/emailing.ts';
-import { addLocation } from '../../src/service/stores/location.ts';
+import { addLocation } from '../../src/core/stores/service/location.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';
 import {
@@ -26,24 +26,24 @@ import {
   updateCommand,
 } from '../support/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../support/open-store.ts';
-import { versionTagOf } from '../../src/service/cards/version.ts';
-import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { EmailDelivery, EmailSettings } from '../../src/domain/emails/email.ts';
-import type { EmailRecord } from '../../src/domain/customer-schemas.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { lookUp } from '../../src/service/cards/lookup.ts';
-import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
+import { Fault, type FaultCode } from '../../src/core/domain/fault.ts';
+import type { EmailDelivery, EmailSettings } from '../../src/core/emails/domain/email.ts';
+import type { EmailRecord } from '../../src/core/customers/domain/customer-schemas.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { lookUp } from '../../src/core/cards/service/lookup.ts';
+import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
 import {
   changeEmailSettings,
   listCardEmails,
   sendGiftCard,
   rotateCode,
-} from '../../src/service/emails/email.ts';
-import { requireCard } from '../../src/service/money/money.ts';
-import { enqueueReminders, firstPlace, planReminders } from '../../src/service/emails/reminder.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/core/emails/service/email.ts';
+import { requireCard } from '../../src/core/money/service/money.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/features/emails/service/reminder.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
 import { claimEmails } from '../support/upkeep.ts';
 
 const minute = 60_000;

@@ -2,12 +2,16 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { committedText } from '../../src/domain/money/ledger.ts';
-import { composedContent, scannedTextsOf, writtenContent } from '../../src/service/proofs/chain-walk.ts';
-import { scanWritten } from '../../src/storage/proofs/entry-scan.ts';
-import { walkChains } from '../../src/storage/proofs/ledger-scan.ts';
-import { sql, type SqlValue, type Statement } from '../../src/storage/sql/sql.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { committedText } from '../../src/core/money/domain/ledger.ts';
+import {
+  composedContent,
+  scannedTextsOf,
+  writtenContent,
+} from '../../src/features/proofs/service/chain-walk.ts';
+import { scanWritten } from '../../src/features/proofs/storage/entry-scan.ts';
+import { walkChains } from '../../src/features/proofs/storage/ledger-scan.ts';
+import { sql, type SqlValue, type Statement } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { openStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';

@@ -3,20 +3,23 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { checkKeys } from '../../src/service/proofs/key-check.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
 import {
   confirmStored,
   idempotencyPeriodMs,
   withIdempotencyKey,
-} from '../../src/service/requests/idempotency.ts';
-import type { HttpResponse } from '../../src/service/requests/http-response.ts';
-import { lookupPeriodMs, recordFailedLookup } from '../../src/service/cards/lookup-throttle.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findIdempotencyRecords, insertIdempotencyRecord } from '../../src/storage/stores/idempotency.ts';
-import { all, resolved, sql, type Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
+import { lookupPeriodMs, recordFailedLookup } from '../../src/core/cards/service/lookup-throttle.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import {
+  findIdempotencyRecords,
+  insertIdempotencyRecord,
+} from '../../src/core/stores/storage/idempotency.ts';
+import { all, resolved, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
 import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open-store.ts';

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { all, one, sql, type Statement } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { all, one, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 

@@ -5,21 +5,21 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { retrieve, update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
-import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { retrieve, update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { withIdempotencyKey } from '../../src/core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
 import {
   findByExternalId,
   useUpExternalId,
   withExternalId,
-} from '../../src/service/requests/external-ids.ts';
-import { recordFailedLookup } from '../../src/service/cards/lookup-throttle.ts';
-import { createToken, rotateToken } from '../../src/service/stores/token.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findOrInsertCustomer } from '../../src/storage/customers/customer.ts';
-import { resolved, type Script } from '../../src/storage/sql/sql.ts';
-import { listTokens } from '../../src/storage/stores/token.ts';
+} from '../../src/core/requests/service/external-ids.ts';
+import { recordFailedLookup } from '../../src/core/cards/service/lookup-throttle.ts';
+import { createToken, rotateToken } from '../../src/core/stores/service/token.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findOrInsertCustomer } from '../../src/core/customers/storage/customer.ts';
+import { resolved, type Script } from '../../src/database/sql/sql.ts';
+import { listTokens } from '../../src/core/stores/storage/token.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { interrupted } from '../support/interleave.ts';

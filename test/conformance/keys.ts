@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue } from '../../src/service/cards/issue.ts';
-import { checkKeys, hasKeys } from '../../src/service/proofs/key-check.ts';
-import { findCardIdByCode } from '../../src/storage/cards/code.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { checkKeys, hasKeys } from '../../src/features/proofs/service/key-check.ts';
+import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
 import type { MasterKey } from '../../src/platform/keys.ts';
-import { listKeyChecks } from '../../src/storage/proofs/key-check.ts';
+import { listKeyChecks } from '../../src/features/proofs/storage/key-check.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { code, issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

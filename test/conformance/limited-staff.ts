@@ -2,36 +2,42 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { dayOf } from '../../src/domain/day.ts';
-import type { StaffMember } from '../../src/domain/staff/staff.ts';
-import { findRecentActivity } from '../../src/service/books/activity.ts';
-import { findReceipt, readTillDay, sumTakenBackAt } from '../../src/service/books/till-day.ts';
-import { figuresReader } from '../../src/service/books/today.ts';
-import { listCardsUndelivered } from '../../src/service/books/today-page.ts';
-import { limitedFilter } from '../../src/service/cards/filter.ts';
-import { listCards } from '../../src/service/cards/list.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { closeLocationAs, moveTillAs } from '../../src/service/staff-actions/location.ts';
-import { adjustBalance, disableCard } from '../../src/service/staff-actions/card.ts';
-import { changePerson, invitePerson } from '../../src/service/staff-actions/member.ts';
-import { redeem, undoRedemption } from '../../src/service/staff-actions/redemption.ts';
-import { refundToCard } from '../../src/service/staff-actions/refund.ts';
-import { issueCard, sellCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
-import { enrollTill, revokeTill } from '../../src/service/staff-actions/till.ts';
-import { listPinPeople, reservePin, signInWithPin } from '../../src/service/staff/pin-sign-in.ts';
+import { dayOf } from '../../src/core/domain/day.ts';
+import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
+import { findRecentActivity } from '../../src/features/books/service/activity.ts';
+import { findReceipt, readTillDay, sumTakenBackAt } from '../../src/features/till/service/till-day.ts';
+import { figuresReader } from '../../src/features/today/service/today.ts';
+import { listCardsUndelivered } from '../../src/features/today/service/today-page.ts';
+import { limitedFilter } from '../../src/core/cards/service/filter.ts';
+import { listCards } from '../../src/core/cards/service/list.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { closeLocationAs, moveTillAs } from '../../src/features/shop-settings/service/location.ts';
+import { adjustBalance, disableCard } from '../../src/features/card-pages/service/card.ts';
+import { changePerson, invitePerson } from '../../src/features/staff/service/member.ts';
+import { redeem, undoRedemption } from '../../src/features/till/service/redemption.ts';
+import { refundToCard } from '../../src/features/till/service/refund.ts';
+import { issueCard, sellCard, topUpCard } from '../../src/features/till/service/sale.ts';
+import { enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
+import { listPinPeople, reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
 import {
   chooseWorkplace,
   createSession,
   findSignedIn,
   sessionTokens,
-} from '../../src/service/staff/session.ts';
-import { changeStaff, inviteStaff, linkTokens, setPin, useLink } from '../../src/service/staff/staff.ts';
-import { findPresentedTill, tillTokens } from '../../src/service/staff/till.ts';
-import { noDetails } from '../../src/domain/cards/fields.ts';
-import { loadCard } from '../../src/service/money/money.ts';
-import { versionTagOf } from '../../src/service/cards/version.ts';
-import { anyCard } from '../../src/storage/cards/filter.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/staff/service/session.ts';
+import {
+  changeStaff,
+  inviteStaff,
+  linkTokens,
+  setPin,
+  useLink,
+} from '../../src/features/staff/service/staff.ts';
+import { findPresentedTill, tillTokens } from '../../src/features/till/service/till.ts';
+import { noDetails } from '../../src/core/cards/domain/fields.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
+import { anyCard } from '../../src/core/cards/storage/filter.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
 import { until } from '../support/delivering.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { actionsOf, personOf } from '../support/acting.ts';

@@ -9,12 +9,12 @@ import {
   readCheckpoint,
   recomputeChain,
 } from '../../examples/verify-ledger.ts';
-import type { Checkpoint } from '../../src/domain/proofs/checkpoint.ts';
-import { consistencyProofOf } from '../../src/domain/proofs/log-tree.ts';
-import { chainStart } from '../../src/domain/money/ledger.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
+import type { Checkpoint } from '../../src/features/proofs/domain/checkpoint.ts';
+import { consistencyProofOf } from '../../src/features/proofs/domain/log-tree.ts';
+import { chainStart } from '../../src/core/money/domain/ledger.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
 import {
   addCheckpoint,
   addDueCheckpoint,
@@ -23,17 +23,17 @@ import {
   listStoreCheckpoints,
   proveCard,
   consistencyHashes,
-} from '../../src/service/proofs/checkpoint.ts';
-import { leafHash, rootOf, TreeReader } from '../../src/service/proofs/log.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import type { ChainText } from '../../src/storage/proofs/chain.ts';
-import { readLogPage } from '../../src/storage/proofs/log.ts';
-import type { EntryId } from '../../src/storage/proofs/log-entry.ts';
-import { all, execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { chainHash, listTransfers } from '../../src/storage/money/transfer.ts';
+} from '../../src/features/proofs/service/checkpoint.ts';
+import { leafHash, rootOf, TreeReader } from '../../src/features/proofs/service/log.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import type { ChainText } from '../../src/features/proofs/storage/chain.ts';
+import { readLogPage } from '../../src/features/proofs/storage/log.ts';
+import type { EntryId } from '../../src/features/proofs/storage/log-entry.ts';
+import { all, execute, sql, type Statement } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
+import { chainHash, listTransfers } from '../../src/core/money/storage/transfer.ts';
 import { appendAll, sizeOfLog as sizeOf, untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { listCardTransfers } from '../../src/service/money/movements.ts';
-import { debit } from '../../src/service/money/spend.ts';
+import { listCardTransfers } from '../../src/core/money/service/movements.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { money } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

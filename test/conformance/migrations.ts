@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Migration } from '../../src/storage/schema/migrate.ts';
-import { MigrationError } from '../../src/storage/schema/migration-error.ts';
-import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql/sql.ts';
+import type { Migration } from '../../src/database/schema/migrate.ts';
+import { MigrationError } from '../../src/database/schema/migration-error.ts';
+import { all, one, execute, sql, toNumber, type Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 
 function migration(version: number, name: string, text: string): Migration {

@@ -2,19 +2,24 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addDays, dayOf } from '../../src/domain/day.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { formatMoney, type Money } from '../../src/domain/money/money.ts';
-import { scopes, type JournalAccount } from '../../src/domain/stores/store.ts';
-import { checkBooks } from '../../src/service/proofs/books-check.ts';
-import { rebuildSums } from '../../src/service/books/rebuild.ts';
-import { reenableCard, update } from '../../src/service/cards/card.ts';
-import type { Finding } from '../../src/service/proofs/row-check.ts';
-import { loadCard } from '../../src/service/money/money.ts';
-import { readAging, readBreakage, readLiability, readJournal } from '../../src/service/books/reports.ts';
-import { credit, debit, reverse, type MovementResult } from '../../src/service/money/spend.ts';
-import { topUp } from '../../src/service/money/top-up.ts';
-import { sql, type Script } from '../../src/storage/sql/sql.ts';
+import { addDays, dayOf } from '../../src/core/domain/day.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { formatMoney, type Money } from '../../src/core/money/domain/money.ts';
+import { scopes, type JournalAccount } from '../../src/core/stores/domain/store.ts';
+import { checkBooks } from '../../src/features/proofs/service/books-check.ts';
+import { rebuildSums } from '../../src/features/books/service/rebuild.ts';
+import { reenableCard, update } from '../../src/core/cards/service/card.ts';
+import type { Finding } from '../../src/features/proofs/service/row-check.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
+import {
+  readAging,
+  readBreakage,
+  readLiability,
+  readJournal,
+} from '../../src/features/books/service/reports.ts';
+import { credit, debit, reverse, type MovementResult } from '../../src/core/money/service/spend.ts';
+import { topUp } from '../../src/core/money/service/top-up.ts';
+import { sql, type Script } from '../../src/database/sql/sql.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { money, updateCommand } from '../support/fixtures.ts';

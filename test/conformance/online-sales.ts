@@ -3,48 +3,52 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { dayOf } from '../../src/domain/day.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import type { SalePage } from '../../src/domain/online-sales/rules.ts';
-import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
-import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
-import { recordFirstView } from '../../src/service/cards/recipient-lookup.ts';
-import { changeEmailSettings } from '../../src/service/emails/email.ts';
-import { enqueueReminders, firstPlace, planReminders } from '../../src/service/emails/reminder.ts';
-import { customerExport } from '../../src/service/customers/export.ts';
+import { dayOf } from '../../src/core/domain/day.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import type { SalePage } from '../../src/features/online-sales/domain/rules.ts';
+import { keyOfSale, type OnlineSale, type SaleForm } from '../../src/features/online-sales/domain/sale.ts';
+import { continueErasure, startErasure } from '../../src/features/privacy/service/erasure.ts';
+import { recordFirstView } from '../../src/features/recipient/service/recipient-lookup.ts';
+import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/features/emails/service/reminder.ts';
+import { customerExport } from '../../src/features/privacy/service/export.ts';
 import {
   beginSale,
   findBuyPage,
   openSale,
   saleToken,
   type BuyPage,
-} from '../../src/service/online-sales/begin.ts';
-import { refundableOf } from '../../src/service/online-sales/going-back.ts';
-import { listDifferences } from '../../src/service/online-sales/compare.ts';
-import { countSales, listSales, sumMonth } from '../../src/service/online-sales/list.ts';
-import { listMonthSales } from '../../src/service/online-sales/month.ts';
-import { changeDelivery, readOrder } from '../../src/service/online-sales/order.ts';
-import { requestRefund } from '../../src/service/online-sales/refund.ts';
-import { outdatedTraces, outdatedUnpaidSales } from '../../src/service/retention.ts';
-import { refundSale, releaseReviewed, returnReviewed } from '../../src/service/staff-actions/online-sales.ts';
-import { refundToCard } from '../../src/service/staff-actions/refund.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { placeHold } from '../../src/service/money/hold.ts';
-import { requireCard } from '../../src/service/money/money.ts';
-import { changeCard } from '../../src/service/staff-actions/card.ts';
-import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { topUp } from '../../src/service/money/top-up.ts';
-import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
-import { listEmailsBefore } from '../../src/storage/emails/email.ts';
-import { listUnknownPayments, recordMovement } from '../../src/storage/online-sales/movement.ts';
-import { listProviders } from '../../src/storage/online-sales/provider.ts';
-import { findStoredSale, type StoredSale } from '../../src/storage/online-sales/sale.ts';
-import { all, execute, sql } from '../../src/storage/sql/sql.ts';
-import { listStaffActions } from '../../src/storage/staff/action.ts';
-import { lockStaffMember } from '../../src/storage/staff/staff.ts';
-import type { OnlineSales } from '../../src/start/online-sales.ts';
+} from '../../src/features/online-sales/service/begin.ts';
+import { refundableOf } from '../../src/features/online-sales/service/going-back.ts';
+import { listDifferences } from '../../src/features/online-sales/service/compare.ts';
+import { countSales, listSales, sumMonth } from '../../src/features/online-sales/service/list.ts';
+import { listMonthSales } from '../../src/features/online-sales/service/month.ts';
+import { changeDelivery, readOrder } from '../../src/features/online-sales/service/order.ts';
+import { requestRefund } from '../../src/features/online-sales/service/refund.ts';
+import { outdatedTraces, outdatedUnpaidSales } from '../../src/jobs/retention.ts';
+import {
+  refundSale,
+  releaseReviewed,
+  returnReviewed,
+} from '../../src/features/online-sales/service/staff-online-sales.ts';
+import { refundToCard } from '../../src/features/till/service/refund.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { placeHold } from '../../src/core/money/service/hold.ts';
+import { requireCard } from '../../src/core/money/service/money.ts';
+import { changeCard } from '../../src/features/card-pages/service/card.ts';
+import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { topUp } from '../../src/core/money/service/top-up.ts';
+import { confirmRestored, markRestored } from '../../src/features/backups/service/restored.ts';
+import { listEmailsBefore } from '../../src/core/emails/storage/email.ts';
+import { listUnknownPayments, recordMovement } from '../../src/features/online-sales/storage/movement.ts';
+import { listProviders } from '../../src/features/online-sales/storage/provider.ts';
+import { findStoredSale, type StoredSale } from '../../src/features/online-sales/storage/sale.ts';
+import { all, execute, sql } from '../../src/database/sql/sql.ts';
+import { listStaffActions } from '../../src/features/staff/storage/action.ts';
+import { lockStaffMember } from '../../src/features/staff/storage/staff.ts';
+import type { OnlineSales } from '../../src/features/online-sales/start/online-sales.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email } from '../support/fixtures.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { settingTexts } from '../../src/domain/stores/settings.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
+import { settingTexts } from '../../src/features/shop-settings/domain/settings.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
 import {
   changePerson,
   invitationVersionOf,
@@ -11,12 +11,16 @@ import {
   linkPerson,
   signOutPerson,
   unlockPerson,
-} from '../../src/service/staff-actions/member.ts';
-import { changeLogo, changeSettings, recordSetupStep } from '../../src/service/staff-actions/settings.ts';
-import { listPeople, showMember } from '../../src/service/staff/people.ts';
-import { findSettings } from '../../src/service/stores/settings.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
-import { listSetupSteps } from '../../src/storage/stores/setup-step.ts';
+} from '../../src/features/staff/service/member.ts';
+import {
+  changeLogo,
+  changeSettings,
+  recordSetupStep,
+} from '../../src/features/shop-settings/service/settings.ts';
+import { listPeople, showMember } from '../../src/features/staff/service/people.ts';
+import { findSettings } from '../../src/features/shop-settings/service/settings-of-store.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
+import { listSetupSteps } from '../../src/features/health/storage/setup-step.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { actionsOf, personOf } from '../support/acting.ts';
 import { email } from '../support/fixtures.ts';

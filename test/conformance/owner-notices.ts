@@ -9,10 +9,10 @@ import {
   hasOwnerNotices,
   listStoresToNotify,
   retryOwnerNotice,
-} from '../../src/service/emails/owner-notices.ts';
-import { markRestored } from '../../src/service/stores/restored.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/health/service/owner-notices.ts';
+import { markRestored } from '../../src/features/backups/service/restored.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { newStore } from '../support/fixtures.ts';

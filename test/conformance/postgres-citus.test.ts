@@ -6,14 +6,14 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import pg from 'pg';
-import { scopes } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { scopes } from '../../src/core/stores/domain/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import { shownId } from '../../src/platform/public-id.ts';
-import { createToken } from '../../src/service/stores/token.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { tableKinds, type TableKind } from '../../src/storage/postgres/distribution.ts';
+import { tableKinds, type TableKind } from '../../src/database/postgres/distribution.ts';
 import { citusRules, messageOf } from '../support/citus-rules.ts';
 import {
   callsOf,

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { issue } from '../../src/service/cards/issue.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
 import {
   endedPlace,
   hasEndedOf,
   numberByServer,
   tableKinds,
-} from '../../src/storage/postgres/distribution.ts';
+} from '../../src/database/postgres/distribution.ts';
 import { until } from '../support/delivering.ts';
 import { email, issueCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -50,7 +50,7 @@ test('every table has an entry in the list of how tables are distributed', async
   );
   const names = rows.map(({ name }) => name);
   const advice =
-    'add each new table to tableKinds in src/storage/postgres/distribution.ts: "by store" if it has a store_id';
+    'add each new table to tableKinds in src/database/postgres/distribution.ts: "by store" if it has a store_id';
   assert.deepEqual(Object.keys(tableKinds).toSorted(), names.toSorted(), advice);
 });
 

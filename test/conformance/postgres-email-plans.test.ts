@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
-import { all, Statement, sql } from '../../src/storage/sql/sql.ts';
+import { postgresDialect } from '../../src/database/postgres/dialect.ts';
+import { all, Statement, sql } from '../../src/database/sql/sql.ts';
 import { emailListStatements } from '../support/email-list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { issue } from '../../src/service/cards/issue.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { readLogPage } from '../../src/storage/proofs/log.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { readLogPage } from '../../src/features/proofs/storage/log.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';

@@ -2,14 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCard, findCardState } from '../../src/storage/cards/card.ts';
-import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
-import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
-import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
-import { all, sql, Statement, type Script } from '../../src/storage/sql/sql.ts';
-import { firstWork, listWork } from '../../src/storage/stores/work.ts';
-import { findActiveToken } from '../../src/storage/stores/token.ts';
-import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/money/transfer.ts';
+import { findCard, findCardState } from '../../src/core/cards/storage/card.ts';
+import { findIdempotencyRecords } from '../../src/core/stores/storage/idempotency.ts';
+import { findRefilledAt } from '../../src/core/stores/storage/lookup-throttle.ts';
+import { postgresDialect } from '../../src/database/postgres/dialect.ts';
+import { all, sql, Statement, type Script } from '../../src/database/sql/sql.ts';
+import { firstWork, listWork } from '../../src/core/stores/storage/work.ts';
+import { findActiveToken } from '../../src/core/stores/storage/token.ts';
+import {
+  listTransfers,
+  listTransfersAfter,
+  listTransfersBefore,
+} from '../../src/core/money/storage/transfer.ts';
 import { listStatements } from '../support/list-statements.ts';
 import { movementLists, movementListStatements } from '../support/movement-list-statements.ts';
 import { openStore } from '../support/open-store.ts';

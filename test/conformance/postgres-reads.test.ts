@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fault } from '../../src/domain/fault.ts';
-import { retrieve } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { all, one, RetryTransaction, sql, parallel, type Script } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { retrieve } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { all, one, RetryTransaction, sql, parallel, type Script } from '../../src/database/sql/sql.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { queryOnce } from '../support/postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';

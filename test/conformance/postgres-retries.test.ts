@@ -5,8 +5,8 @@ import test from 'node:test';
 import { isWithin } from '../support/deadline.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
-import { all, execute, one, sql, type Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { all, execute, one, sql, type Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 import { openPostgresEngine, type PostgresSettings } from '../support/postgres.ts';
 

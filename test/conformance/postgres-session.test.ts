@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
-import { openSession, type Session } from '../../src/storage/postgres/session.ts';
-import { sql, type SqlValue } from '../../src/storage/sql/sql.ts';
+import { openSession, type Session } from '../../src/database/postgres/session.ts';
+import { sql, type SqlValue } from '../../src/database/sql/sql.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 
 async function open(setting = "timezone = 'UTC'"): Promise<AsyncDisposable & { readonly session: Session }> {

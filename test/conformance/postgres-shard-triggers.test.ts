@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import pg from 'pg';
-import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { addWebhook } from '../../src/service/events/webhook.ts';
-import { shardTriggers } from '../../src/storage/postgres/shard-triggers.ts';
+import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { addWebhook } from '../../src/features/webhooks/service/webhook.ts';
+import { shardTriggers } from '../../src/database/postgres/shard-triggers.ts';
 import { issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
@@ -44,7 +44,7 @@ test('a distributed database replaces functions that the migrations have not cha
   assert.deepEqual(
     Object.fromEntries(digests),
     replaced,
-    'change src/storage/postgres/shard-triggers.ts as well, then these digests',
+    'change src/database/postgres/shard-triggers.ts as well, then these digests',
   );
 });
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
-import { all, Statement, sql, type Script } from '../../src/storage/sql/sql.ts';
-import { listEntryActions, listStaffEntries } from '../../src/storage/books/till-day.ts';
+import { postgresDialect } from '../../src/database/postgres/dialect.ts';
+import { all, Statement, sql, type Script } from '../../src/database/sql/sql.ts';
+import { listEntryActions, listStaffEntries } from '../../src/features/till/storage/till-day.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
 

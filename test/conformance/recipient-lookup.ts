@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { rotateCode } from '../../src/service/emails/email.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { rotateCode } from '../../src/core/emails/service/email.ts';
 import {
   findAddressAsked,
   findCardOfRecipient,
   findManyWrongCodes,
   type Recipient,
   type RecipientOutcome,
-} from '../../src/service/cards/recipient-lookup.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/recipient/service/recipient-lookup.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, masterKey, testContext, updateCommand } from '../support/fixtures.ts';

@@ -2,22 +2,22 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { addWebhook } from '../../src/service/events/webhook.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { addWebhook } from '../../src/features/webhooks/service/webhook.ts';
 import {
   confirmRestored,
   countHeld,
   listRestoredCopies,
   markRestored,
-} from '../../src/service/stores/restored.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { findUpkeep } from '../../src/service/upkeep.ts';
-import { findNextEmailAt, listDueEmails } from '../../src/storage/emails/queue.ts';
-import { listDueWebhooks } from '../../src/storage/events/delivery-queue.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+} from '../../src/features/backups/service/restored.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { findUpkeep } from '../../src/features/health/service/upkeep.ts';
+import { findNextEmailAt, listDueEmails } from '../../src/features/emails/storage/queue.ts';
+import { listDueWebhooks } from '../../src/features/webhooks/storage/delivery-queue.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import { actionsOf, personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, issueCommand, newStore } from '../support/fixtures.ts';

@@ -6,30 +6,30 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { retrieve, reenableCard, update } from '../../src/service/cards/card.ts';
-import { issue, rejectIssue } from '../../src/service/cards/issue.ts';
-import { lookUp, search } from '../../src/service/cards/lookup.ts';
+import { Fault, FieldErrors } from '../../src/core/domain/fault.ts';
+import { retrieve, reenableCard, update } from '../../src/core/cards/service/card.ts';
+import { issue, rejectIssue } from '../../src/core/cards/service/issue.ts';
+import { lookUp, search } from '../../src/core/cards/service/lookup.ts';
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
   recordTokenUses,
-} from '../../src/service/stores/caller.ts';
-import { listCardHistory } from '../../src/service/cards/changes.ts';
-import { cardAt } from '../../src/service/cards/past-card.ts';
-import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/money/movements.ts';
-import { capture, placeHold, showHold, voidOpenHold } from '../../src/service/money/hold.ts';
-import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
-import type { HttpResponse } from '../../src/service/requests/http-response.ts';
-import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/cards/lookup-throttle.ts';
-import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/emails/email.ts';
-import type { MoneyCommand } from '../../src/service/money/money.ts';
-import { credit, debit, reverse } from '../../src/service/money/spend.ts';
-import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
-import { verifyPage } from '../../src/service/proofs/ledger-check.ts';
-import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/core/stores/service/caller.ts';
+import { listCardHistory } from '../../src/core/cards/service/changes.ts';
+import { cardAt } from '../../src/core/cards/service/past-card.ts';
+import { listCardHolds, listCardTransfers, showTransfer } from '../../src/core/money/service/movements.ts';
+import { capture, placeHold, showHold, voidOpenHold } from '../../src/core/money/service/hold.ts';
+import { withIdempotencyKey } from '../../src/core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
+import { recordFailedLookup, recordRetiredCodeUses } from '../../src/core/cards/service/lookup-throttle.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../../src/core/emails/service/email.ts';
+import type { MoneyCommand } from '../../src/core/money/service/money.ts';
+import { credit, debit, reverse } from '../../src/core/money/service/spend.ts';
+import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/core/stores/service/token.ts';
+import { verifyPage } from '../../src/features/proofs/service/ledger-check.ts';
+import { findRefilledAt } from '../../src/core/stores/storage/lookup-throttle.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { numberedVersions } from '../support/numbered-versions.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import {
   all,
   resolved,
@@ -12,7 +12,7 @@ import {
   sql,
   parallel,
   type Script,
-} from '../../src/storage/sql/sql.ts';
+} from '../../src/database/sql/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 

@@ -2,15 +2,19 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { update } from '../../src/service/cards/card.ts';
-import { search, type SearchCommand } from '../../src/service/cards/lookup.ts';
-import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/cards/lookup-throttle.ts';
-import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
-import { linkCustomer, showCustomer } from '../../src/service/customers/customer.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { search, type SearchCommand } from '../../src/core/cards/service/lookup.ts';
+import {
+  failuresLeft,
+  recordFailedLookup,
+  tooManyLookups,
+} from '../../src/core/cards/service/lookup-throttle.ts';
+import { findRefilledAt } from '../../src/core/stores/storage/lookup-throttle.ts';
+import { linkCustomer, showCustomer } from '../../src/core/customers/service/customer.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, newStore, updateCommand } from '../support/fixtures.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { eraseOutdated } from '../support/upkeep.ts';
 

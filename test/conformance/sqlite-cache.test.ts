@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { beat, lastBeat } from '../../src/storage/heartbeat.ts';
+import { beat, lastBeat } from '../../src/database/heartbeat.ts';
 import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';

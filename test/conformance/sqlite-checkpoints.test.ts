@@ -5,9 +5,9 @@ import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { execute, sql, type Script } from '../../src/storage/sql/sql.ts';
-import { startCheckpointThread } from '../../src/storage/sqlite/checkpoint-thread.ts';
-import { checkpointing, checkpointsOf, type Checkpointer } from '../../src/storage/sqlite/checkpoints.ts';
+import { execute, sql, type Script } from '../../src/database/sql/sql.ts';
+import { startCheckpointThread } from '../../src/database/sqlite/checkpoint-thread.ts';
+import { checkpointing, checkpointsOf, type Checkpointer } from '../../src/database/sqlite/checkpoints.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { insertRow, listRows } from '../support/row-counts.ts';
 

@@ -5,17 +5,17 @@ import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, w
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { placeHold } from '../../src/service/money/hold.ts';
-import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
-import { checkKeys } from '../../src/service/proofs/key-check.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { createToken } from '../../src/service/stores/token.ts';
+import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { placeHold } from '../../src/core/money/service/hold.ts';
+import { withIdempotencyKey } from '../../src/core/requests/service/idempotency.ts';
+import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
 
-import { addWebhook } from '../../src/service/events/webhook.ts';
-import { inspectFile } from '../../src/storage/sqlite/inspection.ts';
+import { addWebhook } from '../../src/features/webhooks/service/webhook.ts';
+import { inspectFile } from '../../src/database/sqlite/inspection.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
-import { findRequestBlock, listRequestBlocks } from '../../src/storage/stores/request-block.ts';
-import { findToken, listNewestTokens } from '../../src/storage/stores/token.ts';
-import { searchDeliveries } from '../../src/storage/events/webhook-delivery.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
+import { findRequestBlock, listRequestBlocks } from '../../src/features/developers/storage/request-block.ts';
+import { findToken, listNewestTokens } from '../../src/core/stores/storage/token.ts';
+import { searchDeliveries } from '../../src/features/webhooks/storage/webhook-delivery.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 test('tokens, requests and deliveries in a state are read along their keys, and sorted only in pages', async () => {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Fault } from '../../src/domain/fault.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
-import { syncOfLog } from '../../src/storage/sqlite/durability.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
+import { syncOfLog } from '../../src/database/sqlite/durability.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';
 import { addTo, counterOf, insertRow, listRows } from '../support/row-counts.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 import { emailListStatements } from '../support/email-list-statements.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import { addWebhook } from '../../src/service/events/webhook.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
+import { addWebhook } from '../../src/features/webhooks/service/webhook.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { deliver, until } from '../support/delivering.ts';
 import { accepts, startMailer } from '../support/emailing.ts';
 import { email } from '../support/fixtures.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 import { listStatements } from '../support/list-statements.ts';
 import { movementLists, movementListStatements } from '../support/movement-list-statements.ts';
 import { openStore } from '../support/open-store.ts';

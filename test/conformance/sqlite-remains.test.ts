@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
-import { clearDeleted } from '../../src/storage/sqlite/clear-deleted.ts';
-import { connect } from '../../src/storage/sqlite/connection.ts';
-import { vacuum } from '../../src/storage/sqlite/vacuum.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
+import { clearDeleted } from '../../src/database/sqlite/clear-deleted.ts';
+import { connect } from '../../src/database/sqlite/connection.ts';
+import { vacuum } from '../../src/database/sqlite/vacuum.ts';
 import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { listActionsBefore, listActionsNear } from '../../src/storage/cards/staff-action.ts';
-import { findTillNames, listTills } from '../../src/storage/staff/till.ts';
-import { listEntryActions, listStaffEntries } from '../../src/storage/books/till-day.ts';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { listActionsBefore, listActionsNear } from '../../src/features/card-pages/storage/staff-action.ts';
+import { findTillNames, listTills } from '../../src/features/till/storage/till.ts';
+import { listEntryActions, listStaffEntries } from '../../src/features/till/storage/till-day.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const noon = Date.UTC(2026, 10, 22, 12);

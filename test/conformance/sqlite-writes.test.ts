@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { writeScripts } from '../../bench/scripts.ts';
 import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '../../bench/writes.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { withExternalId } from '../../src/service/requests/external-ids.ts';
-import { connect } from '../../src/storage/sqlite/connection.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { withExternalId } from '../../src/core/requests/service/external-ids.ts';
+import { connect } from '../../src/database/sqlite/connection.ts';
 import {
   issueCommand,
   manualClock,

@@ -2,17 +2,21 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { changedDetails } from '../../src/domain/cards/field-values.ts';
-import { noDetails } from '../../src/domain/cards/fields.ts';
-import type { Hold } from '../../src/domain/money/hold.ts';
-import type { Role, StaffMember } from '../../src/domain/staff/staff.ts';
-import { versionTagOf } from '../../src/service/cards/version.ts';
-import { changeEmailSettings } from '../../src/service/emails/email.ts';
-import { placeHold } from '../../src/service/money/hold.ts';
-import { loadCard } from '../../src/service/money/money.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { issueBatch, recordBatchCheck, recordCodesRead } from '../../src/service/staff-actions/batch.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { changedDetails } from '../../src/core/cards/domain/field-values.ts';
+import { noDetails } from '../../src/core/cards/domain/fields.ts';
+import type { Hold } from '../../src/core/money/domain/hold.ts';
+import type { Role, StaffMember } from '../../src/features/staff/domain/staff.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
+import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
+import { placeHold } from '../../src/core/money/service/hold.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import {
+  issueBatch,
+  recordBatchCheck,
+  recordCodesRead,
+} from '../../src/features/batches/service/staff-batch.ts';
 import {
   adjustBalance,
   disableCard,
@@ -22,18 +26,18 @@ import {
   printNewCode,
   recordCardExport,
   releaseHoldOf,
-} from '../../src/service/staff-actions/card.ts';
-import { resumeCardBy, suspendCardBy } from '../../src/service/staff-actions/suspension.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { redeem } from '../../src/service/staff-actions/redemption.ts';
-import { findEntry, refundEntry } from '../../src/service/staff-actions/refund.ts';
-import { issueCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
-import { addStock, readStockCodes, voidStockBy } from '../../src/service/staff-actions/stock.ts';
-import { enrollTill, revokeTill, unlockPinOf } from '../../src/service/staff-actions/till.ts';
-import { inviteStaff } from '../../src/service/staff/staff.ts';
-import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
-import { listStaffActions, type StaffAction } from '../../src/storage/staff/action.ts';
-import { execute, sql, type Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/card-pages/service/card.ts';
+import { resumeCardBy, suspendCardBy } from '../../src/features/card-pages/service/suspension.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { redeem } from '../../src/features/till/service/redemption.ts';
+import { findEntry, refundEntry } from '../../src/features/till/service/refund.ts';
+import { issueCard, topUpCard } from '../../src/features/till/service/sale.ts';
+import { addStock, readStockCodes, voidStockBy } from '../../src/features/stock/service/staff-stock.ts';
+import { enrollTill, revokeTill, unlockPinOf } from '../../src/features/till/service/staff-till.ts';
+import { inviteStaff } from '../../src/features/staff/service/staff.ts';
+import { continueStock, startStock, stockKeyOf } from '../../src/features/stock/service/stock.ts';
+import { listStaffActions, type StaffAction } from '../../src/features/staff/storage/action.ts';
+import { execute, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { countRows, openStore, type OpenStore } from '../support/open-store.ts';

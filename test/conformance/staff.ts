@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { StaffMember } from '../../src/domain/staff/staff.ts';
+import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
 import {
   changeStaff,
   createLink,
@@ -12,7 +12,7 @@ import {
   setPin,
   useLink,
   type NewMember,
-} from '../../src/service/staff/staff.ts';
+} from '../../src/features/staff/service/staff.ts';
 import {
   extend,
   findSignedIn,
@@ -23,22 +23,22 @@ import {
   sessionTokens,
   signOut,
   type SignInMethod,
-} from '../../src/service/staff/session.ts';
-import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
-import { recordFailedSignIn } from '../../src/service/staff/failed-sign-in.ts';
-import { showStaffActions } from '../../src/service/staff/people.ts';
-import { reserveSignIn } from '../../src/service/staff/sign-in-throttle.ts';
+} from '../../src/features/staff/service/session.ts';
+import type { PresentedToken } from '../../src/core/stores/service/secret-token.ts';
+import { recordFailedSignIn } from '../../src/features/staff/service/failed-sign-in.ts';
+import { showStaffActions } from '../../src/features/staff/service/people.ts';
+import { reserveSignIn } from '../../src/features/staff/service/sign-in-throttle.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import { listStaffActions } from '../../src/storage/staff/action.ts';
-import { listOpenSessions } from '../../src/storage/staff/session.ts';
+import { listStaffActions } from '../../src/features/staff/storage/action.ts';
+import { listOpenSessions } from '../../src/features/staff/storage/session.ts';
 import {
   findAccount,
   findAccountByEmail,
   hasOwner,
   listStaff,
   reservePinAttempt,
-} from '../../src/storage/staff/staff.ts';
-import { all, execute, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/staff/storage/staff.ts';
+import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { resultOf } from '../../src/domain/paused.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { stockCodesMs, type Stock, type StockTerms } from '../../src/domain/stocks/stock.ts';
+import { resultOf } from '../../src/core/domain/paused.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { stockCodesMs, type Stock, type StockTerms } from '../../src/features/stock/domain/stock.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import { continueBatch, startBatch, batchKeyOf } from '../../src/service/batches/batch.ts';
-import { showBatch } from '../../src/service/batches/batch-lists.ts';
-import { parseBatch } from '../../src/domain/batches/batch.ts';
-import { issue, type IssueCommand } from '../../src/service/cards/issue.ts';
-import { lookUp } from '../../src/service/cards/lookup.ts';
-import { rotateCode } from '../../src/service/emails/email.ts';
-import { assertNotInStock, recordTries } from '../../src/service/stocks/activation.ts';
-import { listLeftCodes, recordStockCodesRead } from '../../src/service/stocks/codes.ts';
+import { continueBatch, startBatch, batchKeyOf } from '../../src/features/batches/service/batch.ts';
+import { showBatch } from '../../src/features/batches/service/batch-lists.ts';
+import { parseBatch } from '../../src/features/batches/domain/batch.ts';
+import { issue, type IssueCommand } from '../../src/core/cards/service/issue.ts';
+import { lookUp } from '../../src/core/cards/service/lookup.ts';
+import { rotateCode } from '../../src/core/emails/service/email.ts';
+import { assertNotInStock, recordTries } from '../../src/features/stock/service/activation.ts';
+import { listLeftCodes, recordStockCodesRead } from '../../src/features/stock/service/codes.ts';
 import {
   continueStock,
   listFailedCodes,
@@ -23,11 +23,11 @@ import {
   stockKeyOf,
   stockPartCodes,
   voidCodesOf,
-} from '../../src/service/stocks/stock.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findChosenCode } from '../../src/storage/stocks/code.ts';
-import { all, execute, sql } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/stock/service/stock.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findChosenCode } from '../../src/features/stock/storage/code.ts';
+import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { dying } from '../support/dying-storage.ts';
 import { code, issueCommand, money, newStore } from '../support/fixtures.ts';

@@ -1,6 +1,6 @@
 /**
  * The conformance suite of every storage engine, `storageConformance(name, factory)`: the contract of
- * `src/storage/storage.ts` and the rules of the schema. It does not depend on the engine.
+ * `src/database/storage.ts` and the rules of the schema. It does not depend on the engine.
  */
 
 import { suite } from 'node:test';

@@ -2,45 +2,45 @@
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
-import { workKinds } from '../../src/storage/stores/work.ts';
+import { workKinds } from '../../src/core/stores/storage/work.ts';
 import { setTimeout as wait } from 'node:timers/promises';
-import { copyDatabase } from '../../src/cli/copying.ts';
-import { moveStore, type MoveSide } from '../../src/cli/store-copying.ts';
-import type { Context } from '../../src/storage/context.ts';
-import type { WrittenEvent } from '../../src/domain/events/event.ts';
+import { copyDatabase } from '../../src/features/moves/cli/copying.ts';
+import { moveStore, type MoveSide } from '../../src/features/moves/cli/store-copying.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { WrittenEvent } from '../../src/core/events/domain/event.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { placeHold } from '../../src/service/money/hold.ts';
-import { inviteStaff, linkTokens, openLink } from '../../src/service/staff/staff.ts';
-import { createSession, findSignedIn, sessionTokens } from '../../src/service/staff/session.ts';
-import { addWebhook } from '../../src/service/events/webhook.ts';
-import { claimDeliveries, listDueWebhooks } from '../../src/storage/events/delivery-queue.ts';
-import { listExpiredHolds } from '../../src/storage/money/hold.ts';
-import { listOpenStores } from '../../src/storage/stores/store.ts';
-import { openWebhookSecret } from '../../src/storage/events/webhook.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { checkKeys } from '../../src/service/proofs/key-check.ts';
-import { appendEntries } from '../../src/service/proofs/log.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { placeHold } from '../../src/core/money/service/hold.ts';
+import { inviteStaff, linkTokens, openLink } from '../../src/features/staff/service/staff.ts';
+import { createSession, findSignedIn, sessionTokens } from '../../src/features/staff/service/session.ts';
+import { addWebhook } from '../../src/features/webhooks/service/webhook.ts';
+import { claimDeliveries, listDueWebhooks } from '../../src/features/webhooks/storage/delivery-queue.ts';
+import { listExpiredHolds } from '../../src/core/money/storage/hold.ts';
+import { listOpenStores } from '../../src/core/stores/storage/store.ts';
+import { openWebhookSecret } from '../../src/features/webhooks/storage/webhook.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
+import { appendEntries } from '../../src/features/proofs/service/log.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import {
   closeTable,
   findClosed,
   listClosedTables,
   openTable,
   reopen,
-} from '../../src/service/moves/store-copy.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { listPublishedEvents } from '../../src/service/events/event.ts';
-import { listFirstEvents } from '../../src/storage/events/event.ts';
-import { findLog } from '../../src/storage/proofs/log.ts';
-import { findCardIdByCode } from '../../src/storage/cards/code.ts';
-import { tableKinds } from '../../src/storage/postgres/distribution.ts';
-import { all, execute, parallel, sql, Statement } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { openAllTables } from '../../src/storage/moves/store-closing.ts';
-import { storeTablesOf, tablesOfNoStore } from '../../src/storage/stores/table.ts';
-import { listTables, type Table } from '../../src/storage/sql/table.ts';
+} from '../../src/features/moves/service/store-copy.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { listPublishedEvents } from '../../src/features/webhooks/service/event.ts';
+import { listFirstEvents } from '../../src/core/events/storage/event.ts';
+import { findLog } from '../../src/features/proofs/storage/log.ts';
+import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
+import { tableKinds } from '../../src/database/postgres/distribution.ts';
+import { all, execute, parallel, sql, Statement } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
+import { openAllTables } from '../../src/features/moves/storage/store-closing.ts';
+import { storeTablesOf, tablesOfNoStore } from '../../src/core/stores/storage/table.ts';
+import { listTables, type Table } from '../../src/database/sql/table.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from '../support/database.ts';
 import { code, email, issueCommand, masterKey, money, newStore, testContext } from '../support/fixtures.ts';
 import { postgresFactory } from '../support/postgres.ts';

@@ -5,32 +5,38 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addDays, dayOf } from '../../src/domain/day.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+import { addDays, dayOf } from '../../src/core/domain/day.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import { createCheckpoints, recordExpiries } from '../../src/jobs/due.ts';
 import { eraseOld, eraseOldRequests, eraseOutdated } from '../../src/jobs/erasing.ts';
 import type { JobTools } from '../../src/jobs/job.ts';
-import { remind } from '../../src/jobs/reminders.ts';
+import { remind } from '../../src/features/emails/jobs/reminders.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 import { limits } from '../../src/platform/limits.ts';
-import { beginClosing, closeDays } from '../../src/service/books/closing.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { hasExpiryToRecord } from '../../src/service/cards/expiry.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { changeEmailSettings } from '../../src/service/emails/email.ts';
-import { enqueueDueMonths, findMonthsWork } from '../../src/service/emails/accountants.ts';
-import { enqueueReminders, firstPlace, planReminders } from '../../src/service/emails/reminder.ts';
-import { needsNoCheckpoint } from '../../src/service/proofs/checkpoint.ts';
-import { appendEntries } from '../../src/service/proofs/log.ts';
-import { hasOldRequests, requestWriter } from '../../src/service/requests/api-requests.ts';
-import { hasOldAccess, hasOldEvents, listWebhooksWithOldDeliveries } from '../../src/service/retention.ts';
-import { addAccountant } from '../../src/service/staff-actions/accountants.ts';
-import { changeStore, createStore } from '../../src/service/stores/store.ts';
-import { forDueStores, presentOf } from '../../src/service/stores/work.ts';
-import type { Context } from '../../src/storage/context.ts';
-import { all, execute, sql, toNumber } from '../../src/storage/sql/sql.ts';
-import { findStore, listOpenStores } from '../../src/storage/stores/store.ts';
-import { firstWork, listWork, makeWorkDue, workKinds, type WorkKind } from '../../src/storage/stores/work.ts';
+import { beginClosing, closeDays } from '../../src/features/books/service/closing.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { hasExpiryToRecord } from '../../src/core/cards/service/expiry.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
+import { enqueueDueMonths, findMonthsWork } from '../../src/features/accountants/service/accountants.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/features/emails/service/reminder.ts';
+import { needsNoCheckpoint } from '../../src/features/proofs/service/checkpoint.ts';
+import { appendEntries } from '../../src/features/proofs/service/log.ts';
+import { hasOldRequests, requestWriter } from '../../src/features/developers/service/api-requests.ts';
+import { hasOldAccess, hasOldEvents, listWebhooksWithOldDeliveries } from '../../src/jobs/retention.ts';
+import { addAccountant } from '../../src/features/accountants/service/staff-accountants.ts';
+import { changeStore, createStore } from '../../src/core/stores/service/store.ts';
+import { forDueStores, presentOf } from '../../src/core/stores/service/work.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { all, execute, sql, toNumber } from '../../src/database/sql/sql.ts';
+import { findStore, listOpenStores } from '../../src/core/stores/storage/store.ts';
+import {
+  firstWork,
+  listWork,
+  makeWorkDue,
+  workKinds,
+  type WorkKind,
+} from '../../src/core/stores/storage/work.ts';
 import { personOf } from '../support/acting.ts';
 import { untilAppended } from '../support/appended.ts';
 import { closeAllDays } from '../support/closed-days.ts';

@@ -2,20 +2,20 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { retrieve, update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { search } from '../../src/service/cards/lookup.ts';
-import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
-import type { HttpResponse } from '../../src/service/requests/http-response.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { tokenHash } from '../../src/service/stores/secret-token.ts';
-import { createToken } from '../../src/service/stores/token.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { findCardIdByCode } from '../../src/storage/cards/code.ts';
-import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
-import { scanCards } from '../../src/storage/proofs/ledger-scan.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
-import { findActiveToken, listTokens } from '../../src/storage/stores/token.ts';
+import { retrieve, update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { search } from '../../src/core/cards/service/lookup.ts';
+import { withIdempotencyKey } from '../../src/core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { tokenHash } from '../../src/core/stores/service/secret-token.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
+import { findCustomerByEmail } from '../../src/core/customers/storage/customer.ts';
+import { scanCards } from '../../src/features/proofs/storage/ledger-scan.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
+import { findActiveToken, listTokens } from '../../src/core/stores/storage/token.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import {
   code,

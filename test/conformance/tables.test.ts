@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
-import { workKinds } from '../../src/storage/stores/work.ts';
+import { workKinds } from '../../src/core/stores/storage/work.ts';
 import {
   addRows,
   assertSameTables,
@@ -13,12 +13,12 @@ import {
   identify,
   assertNotHalfCopied,
   takeInventory,
-} from '../../src/service/moves/copy.ts';
-import { checkKeys } from '../../src/service/proofs/key-check.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { listKeyChecks } from '../../src/storage/proofs/key-check.ts';
-import { all, execute, sql } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+} from '../../src/features/moves/service/copy.ts';
+import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { listKeyChecks } from '../../src/features/proofs/storage/key-check.ts';
+import { all, execute, sql } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import {
   countRows,
   listTables,
@@ -26,7 +26,7 @@ import {
   schemaDifferences,
   type TableRow,
   type Table,
-} from '../../src/storage/sql/table.ts';
+} from '../../src/database/sql/table.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { masterKey, newStore, testContext } from '../support/fixtures.ts';
 import { postgresFactory } from '../support/postgres.ts';

@@ -2,27 +2,33 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { versionTagOf } from '../../src/service/cards/version.ts';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { noDetails } from '../../src/domain/cards/fields.ts';
-import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
-import type { StaffMember } from '../../src/domain/staff/staff.ts';
-import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/domain/staff/till-day.ts';
-import { refundToCard } from '../../src/service/staff-actions/refund.ts';
-import { adjustBalance } from '../../src/service/staff-actions/card.ts';
-import { cancelSale, issueCard, sellCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
-import { enrollTill, revokeTill } from '../../src/service/staff-actions/till.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { reservePin, signInWithPin } from '../../src/service/staff/pin-sign-in.ts';
-import { loadCard } from '../../src/service/money/money.ts';
-import { debit, reverse } from '../../src/service/money/spend.ts';
-import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
-import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff/session.ts';
-import { inviteStaff, linkTokens, recordAction, setPin, useLink } from '../../src/service/staff/staff.ts';
-import { findPresentedTill, tillsMax, tillTokens } from '../../src/service/staff/till.ts';
-import { findReceipt, readTillDay } from '../../src/service/books/till-day.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import { listTills } from '../../src/storage/staff/till.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { noDetails } from '../../src/core/cards/domain/fields.ts';
+import { addDays, dayOf, startOfDay } from '../../src/core/domain/day.ts';
+import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
+import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/features/till/domain/till-day.ts';
+import { refundToCard } from '../../src/features/till/service/refund.ts';
+import { adjustBalance } from '../../src/features/card-pages/service/card.ts';
+import { cancelSale, issueCard, sellCard, topUpCard } from '../../src/features/till/service/sale.ts';
+import { enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
+import { loadCard } from '../../src/core/money/service/money.ts';
+import { debit, reverse } from '../../src/core/money/service/spend.ts';
+import type { PresentedToken } from '../../src/core/stores/service/secret-token.ts';
+import { findSignedIn, createSession, sessionTokens } from '../../src/features/staff/service/session.ts';
+import {
+  inviteStaff,
+  linkTokens,
+  recordAction,
+  setPin,
+  useLink,
+} from '../../src/features/staff/service/staff.ts';
+import { findPresentedTill, tillsMax, tillTokens } from '../../src/features/till/service/till.ts';
+import { findReceipt, readTillDay } from '../../src/features/till/service/till-day.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import { listTills } from '../../src/features/till/storage/till.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

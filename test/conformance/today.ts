@@ -2,27 +2,36 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readSumsUntil } from '../../src/service/books/report-sums.ts';
-import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
-import { addMovement, balancesOf, noMovements, outstandingOf } from '../../src/domain/books/reports.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { loadDemo } from '../../src/service/stores/sample-data.ts';
-import { placeHold } from '../../src/service/money/hold.ts';
-import { credit, debit, reverse } from '../../src/service/money/spend.ts';
-import { topUp } from '../../src/service/money/top-up.ts';
-import { figuresReader, type FiguresReader, type TodayFigures } from '../../src/service/books/today.ts';
-import { recordVerification } from '../../src/service/proofs/verification.ts';
-import { enqueueEmail } from '../../src/storage/emails/email.ts';
+import { readSumsUntil } from '../../src/features/books/service/report-sums.ts';
+import { addDays, dayOf, startOfDay } from '../../src/core/domain/day.ts';
+import {
+  addMovement,
+  balancesOf,
+  noMovements,
+  outstandingOf,
+} from '../../src/features/books/domain/reports.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { loadDemo } from '../../src/features/sandbox/service/sample-data.ts';
+import { placeHold } from '../../src/core/money/service/hold.ts';
+import { credit, debit, reverse } from '../../src/core/money/service/spend.ts';
+import { topUp } from '../../src/core/money/service/top-up.ts';
+import {
+  figuresReader,
+  type FiguresReader,
+  type TodayFigures,
+} from '../../src/features/today/service/today.ts';
+import { recordVerification } from '../../src/features/proofs/service/verification.ts';
+import { enqueueEmail } from '../../src/core/emails/storage/email.ts';
 import {
   countEmailsSince,
   countExpiring,
   listNewestMovements,
   sumHeld,
-} from '../../src/storage/books/today.ts';
-import { findVerification } from '../../src/storage/proofs/verification.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { scopes } from '../../src/domain/stores/store.ts';
+} from '../../src/features/today/storage/today.ts';
+import { findVerification } from '../../src/features/proofs/storage/verification.ts';
+import type { Storage } from '../../src/database/storage.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { scopes } from '../../src/core/stores/domain/store.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import { until } from '../support/delivering.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';

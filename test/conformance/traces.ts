@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue } from '../../src/service/cards/issue.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { enqueueEmail } from '../../src/storage/emails/email.ts';
-import { all, RetryTransaction, sql, type Script } from '../../src/storage/sql/sql.ts';
-import { tracedStorage } from '../../src/storage/traced.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { enqueueEmail } from '../../src/core/emails/storage/email.ts';
+import { all, RetryTransaction, sql, type Script } from '../../src/database/sql/sql.ts';
+import { tracedStorage } from '../../src/database/traced.ts';
 import { openTracing } from '../../src/platform/tracing.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import { all, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { all, execute, sql, type Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertRow, listRows, sumOfCounters } from '../support/row-counts.ts';
 

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { update } from '../../src/service/cards/card.ts';
-import { listCardHistory } from '../../src/service/cards/changes.ts';
-import { cardAt } from '../../src/service/cards/past-card.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { sql } from '../../src/storage/sql/sql.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { listCardHistory } from '../../src/core/cards/service/changes.ts';
+import { cardAt } from '../../src/core/cards/service/past-card.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { money, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
-import type { CardChanges } from '../../src/domain/cards/card.ts';
-import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { retrieve, update, type UpdateCommand } from '../../src/service/cards/card.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { replaceCard } from '../../src/storage/cards/card.ts';
-import { listTransfers } from '../../src/storage/money/transfer.ts';
+import type { CardChanges } from '../../src/core/cards/domain/card.ts';
+import { Fault, FieldErrors } from '../../src/core/domain/fault.ts';
+import { retrieve, update, type UpdateCommand } from '../../src/core/cards/service/card.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { replaceCard } from '../../src/core/cards/storage/card.ts';
+import { listTransfers } from '../../src/core/money/storage/transfer.ts';
 import { longTest } from '../support/long-test.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
-import { one, execute, sql, type Script, type SqlValue } from '../../src/storage/sql/sql.ts';
+import { one, execute, sql, type Script, type SqlValue } from '../../src/database/sql/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { insertRow } from '../support/row-counts.ts';
 

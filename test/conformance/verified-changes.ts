@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { reenableCard, update } from '../../src/service/cards/card.ts';
-import { rotateCode } from '../../src/service/emails/email.ts';
-import { changeStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
-import { listChanges } from '../../src/storage/cards/change.ts';
-import { sql, type Statement } from '../../src/storage/sql/sql.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { reenableCard, update } from '../../src/core/cards/service/card.ts';
+import { rotateCode } from '../../src/core/emails/service/email.ts';
+import { changeStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
+import { listChanges } from '../../src/core/cards/storage/change.ts';
+import { sql, type Statement } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addCheckpoint, addDueCheckpoint } from '../../src/service/proofs/checkpoint.ts';
-import { changeStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { sql, type Statement } from '../../src/storage/sql/sql.ts';
+import { addCheckpoint, addDueCheckpoint } from '../../src/features/proofs/service/checkpoint.ts';
+import { changeStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { sql, type Statement } from '../../src/database/sql/sql.ts';
 import { untilAppended } from '../support/appended.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';

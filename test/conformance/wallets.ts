@@ -3,26 +3,30 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { walletQueue, type UpdateResult, type UpdateSender } from '../../src/delivery/wallets/queue.ts';
+import {
+  walletQueue,
+  type UpdateResult,
+  type UpdateSender,
+} from '../../src/features/wallets/delivery/queue.ts';
 import { startWorker, workerLimits, type Worker } from '../../src/delivery/worker.ts';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { roles } from '../../src/domain/staff/staff.ts';
-import { devicesMax } from '../../src/domain/wallets/wallet.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { roles } from '../../src/features/staff/domain/staff.ts';
+import { devicesMax } from '../../src/features/wallets/domain/wallet.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { endWallet, setUpWallet } from '../../src/service/staff-actions/wallets.ts';
-import { confirmRestored, markRestored } from '../../src/service/stores/restored.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { endWallet, setUpWallet } from '../../src/features/wallets/service/staff-wallets.ts';
+import { confirmRestored, markRestored } from '../../src/features/backups/service/restored.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import {
   findPass,
   listChanged,
   passToken,
   registerDevice,
   unregisterDevice,
-} from '../../src/service/wallets/apple.ts';
-import { findGoogleCard, findPlacement, placeObject } from '../../src/storage/wallets/google.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import { findWallet, openCredential } from '../../src/storage/wallets/wallet.ts';
+} from '../../src/features/wallets/service/apple.ts';
+import { findGoogleCard, findPlacement, placeObject } from '../../src/features/wallets/storage/google.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import { findWallet, openCredential } from '../../src/features/wallets/storage/wallet.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';

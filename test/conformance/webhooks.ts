@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import type { EmailAddress } from '../../src/domain/email-address.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import type { Delivery, Webhook } from '../../src/domain/events/webhook.ts';
-import { update } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { redeliver } from '../../src/service/events/event.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { eraseDeliveriesOf } from '../../src/service/retention.ts';
+import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
+import type { EmailAddress } from '../../src/core/domain/email-address.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import type { Delivery, Webhook } from '../../src/features/webhooks/domain/webhook.ts';
+import { update } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { redeliver } from '../../src/features/webhooks/service/event.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { eraseDeliveriesOf } from '../../src/jobs/retention.ts';
 import {
   changeWebhook,
   addWebhook,
@@ -22,9 +22,9 @@ import {
   showDelivery,
   showWebhook,
   sendTestEvent,
-} from '../../src/service/events/webhook.ts';
-import { all, sql } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+} from '../../src/features/webhooks/service/webhook.ts';
+import { all, sql } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { deliver, until, type PostRequest, type Receive, type TestWorker } from '../support/delivering.ts';
 import {

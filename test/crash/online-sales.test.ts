@@ -8,18 +8,21 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buyTextsOf } from '../../src/console/recipient/texts.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { paymentOfSandbox, sandboxPaymentAt } from '../../src/domain/online-sales/sandbox-payment.ts';
-import { keyOfSale } from '../../src/domain/online-sales/sale.ts';
-import { scopes } from '../../src/domain/stores/store.ts';
-import { createStore, requireStore } from '../../src/service/stores/store.ts';
-import { createToken } from '../../src/service/stores/token.ts';
+import { buyTextsOf } from '../../src/features/recipient/pages/texts.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import {
+  paymentOfSandbox,
+  sandboxPaymentAt,
+} from '../../src/features/online-sales/domain/sandbox-payment.ts';
+import { keyOfSale } from '../../src/features/online-sales/domain/sale.ts';
+import { scopes } from '../../src/core/stores/domain/store.ts';
+import { createStore, requireStore } from '../../src/core/stores/service/store.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { listRefunds } from '../../src/storage/online-sales/refund.ts';
-import { findSandboxPayment } from '../../src/storage/online-sales/sandbox-payment.ts';
-import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
+import { listRefunds } from '../../src/features/online-sales/storage/refund.ts';
+import { findSandboxPayment } from '../../src/features/online-sales/storage/sandbox-payment.ts';
+import { findSaleOfForm } from '../../src/features/online-sales/storage/sale.ts';
 import { buyDomain, openSandboxPage } from '../support/buy-page.ts';
 import { until } from '../support/delivering.ts';
 import type { EngineDatabase, Environment } from '../support/engine-database.ts';

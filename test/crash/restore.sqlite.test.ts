@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { removeAbandonedCopies } from '../../src/storage/sqlite/restore.ts';
+import { removeAbandonedCopies } from '../../src/database/sqlite/restore.ts';
 import { reading } from '../support/engine-sqlite.ts';
 import type { EngineDatabase } from '../support/engine-database.ts';
 import { command, databaseToServe, openShop, serve } from '../support/served.ts';

@@ -7,7 +7,7 @@ import test from 'node:test';
 import { readCheckpoint } from '../../examples/verify-ledger.ts';
 import { openEngine } from '../support/sqlite.ts';
 import { runProgram } from '../support/programs.ts';
-import { chainHash, listTransfers } from '../../src/storage/money/transfer.ts';
+import { chainHash, listTransfers } from '../../src/core/money/storage/transfer.ts';
 import { ask, cardOf, makeHome, type Home, type Served } from './largesse.ts';
 
 const verifier = join(import.meta.dirname, '../../examples/verify-ledger.ts');

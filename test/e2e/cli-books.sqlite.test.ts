@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { closeDays } from '../../src/service/books/closing.ts';
+import { closeDays } from '../../src/features/books/service/closing.ts';
 import { makeHome, type Home } from './largesse.ts';
 
 const domain = 'flowers.example';

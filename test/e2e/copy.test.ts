@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { listTables } from '../../src/storage/sql/table.ts';
+import { listTables } from '../../src/database/sql/table.ts';
 import { openMigrated } from '../support/database.ts';
 import {
   createPostgresDatabase,

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
-import { messageBytesMax } from '../../src/mcp/serve.ts';
+import { messageBytesMax } from '../../src/features/mcp/mcp/serve.ts';
 import { runCommand } from '../support/command-line.ts';
 import { executable } from '../support/program.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test, { after } from 'node:test';
-import { sliceBytes } from '../../src/domain/stores/restore.ts';
+import { sliceBytes } from '../../src/features/backups/domain/restore.ts';
 import { consoleDomain, staffPassword, submitForm } from '../support/console.ts';
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';

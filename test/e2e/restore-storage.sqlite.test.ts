@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { backupNameOf } from '../../src/domain/backups/backup.ts';
-import { parseRecoveryKey, sheetIdOf } from '../../src/platform/sealed-backup/recovery-key.ts';
+import { backupNameOf } from '../../src/features/backups/domain/backup.ts';
+import { parseRecoveryKey, sheetIdOf } from '../../src/features/backups/platform/recovery-key.ts';
 import { bucketHost, openBucket } from '../support/bucket.ts';
 import { openBrowser } from '../support/browser.ts';
 import { textOfPage } from '../support/counter-staff.ts';

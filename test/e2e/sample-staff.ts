@@ -2,15 +2,15 @@
 
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { blankImage } from '../../src/delivery/email/qr.ts';
-import { recordFailedSignIn } from '../../src/service/staff/failed-sign-in.ts';
-import { changeLogo } from '../../src/service/staff-actions/settings.ts';
-import { createSession } from '../../src/service/staff/session.ts';
-import { inviteStaff } from '../../src/service/staff/staff.ts';
-import { requireStore } from '../../src/service/stores/store.ts';
-import { enrollTill } from '../../src/service/staff-actions/till.ts';
-import { insertPasskey } from '../../src/storage/staff/passkey.ts';
-import { saveSetupStep } from '../../src/storage/stores/setup-step.ts';
+import { blankImage } from '../../src/features/emails/delivery/qr.ts';
+import { recordFailedSignIn } from '../../src/features/staff/service/failed-sign-in.ts';
+import { changeLogo } from '../../src/features/shop-settings/service/settings.ts';
+import { createSession } from '../../src/features/staff/service/session.ts';
+import { inviteStaff } from '../../src/features/staff/service/staff.ts';
+import { requireStore } from '../../src/core/stores/service/store.ts';
+import { enrollTill } from '../../src/features/till/service/staff-till.ts';
+import { insertPasskey } from '../../src/features/staff/storage/passkey.ts';
+import { saveSetupStep } from '../../src/features/health/storage/setup-step.ts';
 import { email } from '../support/fixtures.ts';
 
 const logo = { type: 'image/png', width: 1, height: 1, content: blankImage() } as const;

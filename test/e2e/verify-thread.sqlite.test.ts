@@ -5,14 +5,14 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { after } from 'node:test';
-import { nextTask, type ThreadData } from '../../src/cli/verify-tasks.ts';
-import { startVerifying, verifyRows } from '../../src/cli/verify-thread.ts';
+import { nextTask, type ThreadData } from '../../src/features/proofs/cli/verify-tasks.ts';
+import { startVerifying, verifyRows } from '../../src/features/proofs/cli/verify-thread.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { closeDays } from '../../src/service/books/closing.ts';
-import { loadDemo } from '../../src/service/stores/sample-data.ts';
-import { appendEntries } from '../../src/service/proofs/log.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { closeDays } from '../../src/features/books/service/closing.ts';
+import { loadDemo } from '../../src/features/sandbox/service/sample-data.ts';
+import { appendEntries } from '../../src/features/proofs/service/log.ts';
 import {
   concludeVerification,
   planVerification,
@@ -20,8 +20,8 @@ import {
   verify,
   type Plan,
   type Verified,
-} from '../../src/service/proofs/verify.ts';
-import { createStore } from '../../src/service/stores/store.ts';
+} from '../../src/features/proofs/service/verify.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
 import { issueCommand, newStore } from '../support/fixtures.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 

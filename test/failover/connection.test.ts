@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { deadlineIn, isWithin } from '../support/deadline.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
-import { first, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
+import { first, sql, type Script } from '../../src/database/sql/sql.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
 import { startServerToCut, type ServerToCut } from '../support/server-to-cut.ts';

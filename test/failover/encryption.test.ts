@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import test, { after, before, suite } from 'node:test';
 import { Client } from 'pg';
 import { Secret } from '../../src/platform/secret.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import { certificate, certificateKey } from '../support/certificate.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';

@@ -7,13 +7,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { retrieve } from '../../src/service/cards/card.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { retrieve } from '../../src/core/cards/service/card.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import { issueCommand, money, newStore, testContext } from '../support/fixtures.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
 import { startServerToCut } from '../support/server-to-cut.ts';

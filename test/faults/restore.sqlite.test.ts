@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import test from 'node:test';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
 import { recordsOf, TracedFolder } from '../support/disk-trace.ts';
 import { faultyDisk } from '../support/faulty-disk.ts';
 import { seeded } from '../support/seeded.ts';

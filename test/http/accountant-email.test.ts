@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { dirname, join as pathOf } from 'node:path';
 import test, { after } from 'node:test';
-import { emailFolder } from '../../src/delivery/email/folder.ts';
-import { roles } from '../../src/domain/staff/staff.ts';
+import { emailFolder } from '../../src/features/emails/delivery/folder.ts';
+import { roles } from '../../src/features/staff/domain/staff.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';

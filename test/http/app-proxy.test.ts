@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test, { after } from 'node:test';
-import { createAppProxy } from '../../src/cli/app-proxy.ts';
+import { createAppProxy } from '../../src/features/app-proxy/cli/app-proxy.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import type { DetailRecord } from '../../src/domain/schemas.ts';
+import type { DetailRecord } from '../../src/core/cards/domain/schemas.ts';
 import type { GiftCard } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { shopOf, type Ask } from '../support/shop.ts';

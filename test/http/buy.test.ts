@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after as atEnd } from 'node:test';
-import { buyTextsOf, recipientLanguages, textsOfVisitor } from '../../src/console/recipient/texts.ts';
+import { buyTextsOf, recipientLanguages, textsOfVisitor } from '../../src/features/recipient/pages/texts.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   buyDomain,
@@ -16,18 +16,18 @@ import {
   type FormValues,
 } from '../support/buy-page.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
-import { saleToken } from '../../src/service/online-sales/begin.ts';
-import { isWorkDone } from '../../src/service/online-sales/work.ts';
-import { closeStore } from '../../src/service/moves/store-copy.ts';
+import { saleToken } from '../../src/features/online-sales/service/begin.ts';
+import { isWorkDone } from '../../src/features/online-sales/service/work.ts';
+import { closeStore } from '../../src/features/moves/service/store-copy.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { findSaleOfForm } from '../../src/storage/online-sales/sale.ts';
-import { findStoreByDomain } from '../../src/storage/stores/store.ts';
+import { findSaleOfForm } from '../../src/features/online-sales/storage/sale.ts';
+import { findStoreByDomain } from '../../src/core/stores/storage/store.ts';
 import { join, submitForm } from '../support/console.ts';
 import { textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 
 const path = `/buy/${buyDomain}`;
 const texts = buyTextsOf('en');

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { filteredFields } from '../../src/domain/cards/field-filters.ts';
+import { filteredFields } from '../../src/core/cards/domain/field-filters.ts';
 import {
   cardFieldNames,
   cardFields,
   editableFields,
   type CardFieldName,
   type FieldKind,
-} from '../../src/domain/cards/fields.ts';
+} from '../../src/core/cards/domain/fields.ts';
 import { until } from '../support/delivering.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';

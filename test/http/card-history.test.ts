@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import type { HistoryRecord } from '../../src/domain/schemas.ts';
+import type { HistoryRecord } from '../../src/core/cards/domain/schemas.ts';
 import type { GiftCard } from '../support/responses.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
 import { startService } from '../support/service.ts';

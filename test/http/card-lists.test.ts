@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import type { DetailRecord } from '../../src/domain/schemas.ts';
+import type { DetailRecord } from '../../src/core/cards/domain/schemas.ts';
 import { until } from '../support/delivering.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService, type TestResponse } from '../support/service.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { clientMethods } from '../../src/docs/client-methods.ts';
+import { clientMethods } from '../../src/features/reference/docs/client-methods.ts';
 import { createClient, responseOf, type Largesse } from '../../packages/client/src/index.ts';
 import { until } from '../support/delivering.ts';
 import { startService } from '../support/service.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/console/routes.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
 import { hiddenValue } from '../support/counter.ts';
 import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { problemOf } from '../support/responses.ts';

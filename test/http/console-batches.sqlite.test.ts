@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { readTableFile } from '../../src/features/batches/service/table-file.ts';
 import type { Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { readTableFile } from '../../src/features/batches/service/table-file.ts';
 import type { Browser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';

@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import type { ConsoleRoute } from '../../src/console/kit/route.ts';
-import { consoleRoutes } from '../../src/console/routes.ts';
-import { parseRecoveryKey } from '../../src/platform/sealed-backup/recovery-key.ts';
+import type { ConsoleRoute } from '../../src/pages/kit/route.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
+import { parseRecoveryKey } from '../../src/features/backups/platform/recovery-key.ts';
 import type { Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';

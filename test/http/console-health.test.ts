@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { checkDatabase } from '../../src/cli/doctor/database.ts';
+import { checkDatabase } from '../../src/features/doctor/cli/database.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { scriptedServer, smtpServer } from '../delivery/email/smtp-server.ts';
 import type { Browser } from '../support/browser.ts';

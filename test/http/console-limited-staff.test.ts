@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { dayOf } from '../../src/domain/day.ts';
+import { dayOf } from '../../src/core/domain/day.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, invite, staffPassword as password } from '../support/console.ts';
 import { hiddenValue } from '../support/counter.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { dayOf } from '../../src/domain/day.ts';
+import { dayOf } from '../../src/core/domain/day.ts';
 import { enrollDevice, enterPin, hiddenValue } from '../support/counter.ts';
 import { openStaffedShop, sendForm, textOfPage } from '../support/counter-staff.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { consoleRoutes } from '../../src/console/routes.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain } from '../support/console.ts';
 import { startService } from '../support/service.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { dirname, join as pathOf } from 'node:path';
 import { describe, test } from 'node:test';
-import { emailFolder } from '../../src/delivery/email/folder.ts';
+import { emailFolder } from '../../src/features/emails/delivery/folder.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { buyDomain, decide, giftForm, order, redirectOf, startSelling } from '../support/buy-page.ts';
 import { join, openStoreWithStaff, submitForm } from '../support/console.ts';

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import en from '../../src/delivery/email/locales/en.json' with { type: 'json' };
-import { languages } from '../../src/delivery/email/language.ts';
-import { qrImage } from '../../src/delivery/email/qr.ts';
-import { sample } from '../../src/domain/cards/sample-card.ts';
-import { emailKinds } from '../../src/domain/emails/email.ts';
+import en from '../../src/features/emails/delivery/locales/en.json' with { type: 'json' };
+import { languages } from '../../src/features/emails/delivery/language.ts';
+import { qrImage } from '../../src/features/emails/delivery/qr.ts';
+import { sample } from '../../src/core/cards/domain/sample-card.ts';
+import { emailKinds } from '../../src/core/emails/domain/email.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, staffPassword } from '../support/console.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCurrency } from '../../src/domain/money/currency.ts';
+import { findCurrency } from '../../src/core/money/domain/currency.ts';
 import { openAuthenticator, type CreationOptions } from '../support/authenticator.ts';
 import { engine } from '../support/engine.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';

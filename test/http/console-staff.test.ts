@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
+import { execute, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
 import { consoleDomain, invite, join, openStoreWithStaff, submitForm } from '../support/console.ts';

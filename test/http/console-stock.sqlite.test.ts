@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { readTableFile } from '../../src/features/batches/service/table-file.ts';
 import { joinAs } from '../support/counter.ts';
 import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';

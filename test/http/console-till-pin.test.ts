@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/console/routes.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
 import { openBrowser } from '../support/browser.ts';
 import { enrollDevice, enterPin, hiddenValue, idOn, joinAs } from '../support/counter.ts';
 import { staffPassword as password } from '../support/console.ts';

@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
+import { execute, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { openBrowser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
 import type { TestService } from '../support/service.ts';

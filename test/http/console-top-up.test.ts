@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addDays } from '../../src/domain/day.ts';
+import { addDays } from '../../src/core/domain/day.ts';
 import { formOf, openStaffedShop, sendForm, textOfPage } from '../support/counter-staff.ts';
 
 type Entry = Readonly<Record<'kind' | 'amount' | 'actor', string>> & { readonly note: string | null };

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import PostalMime from 'postal-mime';
-import { languages } from '../../src/delivery/email/language.ts';
-import { qrImage } from '../../src/delivery/email/qr.ts';
-import { emailKinds } from '../../src/domain/emails/email.ts';
+import { languages } from '../../src/features/emails/delivery/language.ts';
+import { qrImage } from '../../src/features/emails/delivery/qr.ts';
+import { emailKinds } from '../../src/core/emails/domain/email.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { checkDatabase } from '../../src/cli/doctor/database.ts';
+import { checkDatabase } from '../../src/features/doctor/cli/database.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { startService } from '../support/service.ts';
 

@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import test, { after } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { operations } from '../../src/api/index.ts';
-import { clientMethods } from '../../src/docs/client-methods.ts';
+import { clientMethods } from '../../src/features/reference/docs/client-methods.ts';
 import { problems } from '../../src/http/problem.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { exchange, requestText } from '../support/wire.ts';

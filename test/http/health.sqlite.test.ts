@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
-import { describeReadiness } from '../../src/cli/health.ts';
+import { describeReadiness } from '../../src/features/health/cli/health.ts';
 import { runCommand } from '../support/command-line.ts';
 import { startHttpServer } from '../support/http-server.ts';
 import { startService } from '../support/service.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import type { LocationRecord } from '../../src/domain/schemas.ts';
+import type { LocationRecord } from '../../src/core/cards/domain/schemas.ts';
 import { command } from '../support/served.ts';
 import { shopOf, type Ask } from '../support/shop.ts';
 import { startService } from '../support/service.ts';

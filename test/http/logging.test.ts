@@ -143,7 +143,7 @@ test('the cause of an internal error is logged with the request id and is not in
   assert.equal(line['level'], 50);
   const cause = line['err'] as { readonly message: string; readonly stack: string };
   assert.match(cause.message, /no such table: .*gift_card_codes|"gift_card_codes" does not exist/);
-  assert.match(cause.stack, /src\/storage\/sqlite|pg-protocol/);
+  assert.match(cause.stack, /src\/database\/sqlite|pg-protocol/);
 });
 
 test('each response has one line with method, route template, status, time and request id', async () => {

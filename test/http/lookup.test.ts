@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { parseCode } from '../../src/domain/cards/code.ts';
-import { lookUp } from '../../src/service/cards/lookup.ts';
-import { requireStore } from '../../src/service/stores/store.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { parseCode } from '../../src/core/cards/domain/code.ts';
+import { lookUp } from '../../src/core/cards/service/lookup.ts';
+import { requireStore } from '../../src/core/stores/service/store.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { withoutRequestId } from '../support/money-responses.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 
 const undoWindowMinutes = 0;
 const stores = [

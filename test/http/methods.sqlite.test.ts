@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Agent, METHODS, request, type IncomingHttpHeaders } from 'node:http';
 import test, { after } from 'node:test';
 import { operationsOf } from '../../src/api/index.ts';
-import { consoleRoutes } from '../../src/console/routes.ts';
+import { consoleRoutes } from '../../src/start/routes.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
 import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';

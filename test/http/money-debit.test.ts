@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { shopOf, lastEvent } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 

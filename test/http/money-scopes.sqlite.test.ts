@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { scopes, type Scope } from '../../src/domain/stores/store.ts';
+import { scopes, type Scope } from '../../src/core/stores/domain/store.ts';
 import { operations } from '../../src/api/index.ts';
 import { withoutRequestId } from '../support/money-responses.ts';
 import { shopOf, type Ask, type Shop } from '../support/shop.ts';

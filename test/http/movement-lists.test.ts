@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { transferKinds } from '../../src/domain/money/ledger.ts';
+import { transferKinds } from '../../src/core/money/domain/ledger.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { checkDatabase } from '../../src/cli/doctor/database.ts';
+import { checkDatabase } from '../../src/features/doctor/cli/database.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { requireStore } from '../../src/service/stores/store.ts';
+import { requireStore } from '../../src/core/stores/service/store.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { saveProvider } from '../../src/storage/online-sales/provider.ts';
+import { saveProvider } from '../../src/features/online-sales/storage/provider.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join } from '../support/console.ts';
 import { textOfPage } from '../support/counter-staff.ts';

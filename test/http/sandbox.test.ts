@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { fixedCodes } from '../../src/domain/cards/fixed-codes.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { fixedCodes } from '../../src/core/cards/domain/fixed-codes.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
-import { openSandbox } from '../../src/service/stores/sandbox.ts';
+import { openSandbox } from '../../src/features/sandbox/service/sandbox.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
-import { findSandbox, insertSandbox } from '../../src/storage/sandbox.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { findSandbox, insertSandbox } from '../../src/features/sandbox/storage/sandbox.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
 import { openBrowser } from '../support/browser.ts';
 import { join } from '../support/console.ts';
 import { until } from '../support/delivering.ts';

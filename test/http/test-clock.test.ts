@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join as pathOf } from 'node:path';
 import test, { after } from 'node:test';
-import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
+import type { TestClockRecord } from '../../src/features/sandbox/domain/test-clock-schemas.ts';
 import { join } from '../support/console.ts';
 import { problemOf } from '../support/responses.ts';
 import {

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { addDays } from '../../src/domain/day.ts';
+import { addDays } from '../../src/core/domain/day.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { until } from '../support/delivering.ts';
 import { startService } from '../support/service.ts';
 import { lastEvent, shopOf } from '../support/shop.ts';

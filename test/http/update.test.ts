@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { fieldsInOrder, problemOf, type GiftCard, type IssuedGiftCard } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { countTransfers, form, shopOf, unchanged } from '../support/shop.ts';

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { findUpkeep } from '../../src/service/upkeep.ts';
+import { findUpkeep } from '../../src/features/health/service/upkeep.ts';
 import { runCommand } from '../support/command-line.ts';
 import { engine } from '../support/engine.ts';
 import { startService, testClock, type TestService } from '../support/service.ts';

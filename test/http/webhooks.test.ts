@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { isWithin } from '../support/deadline.ts';
-import type { WebhookRecord, DeliveryRecord } from '../../src/domain/webhook-schemas.ts';
+import type { WebhookRecord, DeliveryRecord } from '../../src/features/webhooks/domain/webhook-schemas.ts';
 import { problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { until } from '../support/delivering.ts';

@@ -5,17 +5,17 @@
 
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
-import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
-import type { Context } from '../../src/storage/context.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { effectOf } from '../../src/domain/money/ledger.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+import { CodeCohorts } from '../../src/core/cards/storage/code-cohorts.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { effectOf } from '../../src/core/money/domain/ledger.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import { keysOf } from '../../src/platform/keys.ts';
-import { listCardHolds, listCardTransfers } from '../../src/service/money/movements.ts';
-import { requireCard } from '../../src/service/money/money.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { listCardHolds, listCardTransfers } from '../../src/core/money/service/movements.ts';
+import { requireCard } from '../../src/core/money/service/money.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openStage, type Outcome, type Ran, type Stage } from '../support/scheduler.ts';
 import type { StoppedClock } from '../money/open-books.ts';

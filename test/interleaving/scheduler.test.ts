@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { RetryTransaction, one, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { RetryTransaction, one, execute, sql, type Script } from '../../src/database/sql/sql.ts';
 import { openStage, type Ran, type Stage } from '../support/scheduler.ts';
 import { seeded } from '../support/seeded.ts';
 

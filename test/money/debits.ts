@@ -1,7 +1,7 @@
 /** The real debit, and debits that are wrong on purpose, with one signature. */
 
 import type { readThenWriteDebit } from '../support/planted-debit.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 
 export type Debit = (desk: Desk, amount: bigint) => Script<Done>;

@@ -6,16 +6,16 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import type { DisputeState } from '../../src/domain/online-sales/payment.ts';
-import { isPaid, keyOfSale, type SaleForm } from '../../src/domain/online-sales/sale.ts';
-import { beginSale, type BuyPage } from '../../src/service/online-sales/begin.ts';
-import { requestRefund } from '../../src/service/online-sales/refund.ts';
-import { releaseSale, returnSale } from '../../src/service/online-sales/review.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
-import { debit } from '../../src/service/money/spend.ts';
-import { findSaleOfForm, type StoredSale } from '../../src/storage/online-sales/sale.ts';
-import { all, sql, toNumber, type Script } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import type { DisputeState } from '../../src/features/online-sales/domain/payment.ts';
+import { isPaid, keyOfSale, type SaleForm } from '../../src/features/online-sales/domain/sale.ts';
+import { beginSale, type BuyPage } from '../../src/features/online-sales/service/begin.ts';
+import { requestRefund } from '../../src/features/online-sales/service/refund.ts';
+import { releaseSale, returnSale } from '../../src/features/online-sales/service/review.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/core/money/service/hold.ts';
+import { debit } from '../../src/core/money/service/spend.ts';
+import { findSaleOfForm, type StoredSale } from '../../src/features/online-sales/storage/sale.ts';
+import { all, sql, toNumber, type Script } from '../../src/database/sql/sql.ts';
 import { engine } from '../support/engine.ts';
 import { email } from '../support/fixtures.ts';
 import { lossyProvider, type HeldPayment, type LossyProvider } from '../support/lossy-provider.ts';

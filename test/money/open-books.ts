@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { plainClock, wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { createStore, type NewStore } from '../../src/service/stores/store.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { createStore, type NewStore } from '../../src/core/stores/service/store.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { engine } from '../support/engine.ts';
 import type { TestClock } from '../support/service.ts';
 

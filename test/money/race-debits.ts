@@ -1,11 +1,11 @@
 /** Many concurrent debits on a running engine: exactly as many succeed as the card can afford. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fault } from '../../src/domain/fault.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { openBooks } from './open-books.ts';
-import { requireCard } from '../../src/service/money/money.ts';
+import { requireCard } from '../../src/core/money/service/money.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 
 const callers = 500;

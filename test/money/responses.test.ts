@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { unheldOf } from '../../src/domain/cards/card.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { unheldOf } from '../../src/core/cards/domain/card.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openBooks } from './open-books.ts';
 import { perform, errorOf, type Done } from './service-under-test.ts';

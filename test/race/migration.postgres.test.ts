@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { loadMigrations, type Migration } from '../../src/storage/schema/migrate.ts';
+import { loadMigrations, type Migration } from '../../src/database/schema/migrate.ts';
 import { openLoadClients, untilMoreAcknowledged } from '../support/load-client.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { openPool } from '../support/postgres-client.ts';

@@ -10,13 +10,16 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { deadlineIn, isWithin } from '../support/deadline.ts';
-import { makeCertificateFolder, openCertificateFolder } from '../../src/platform/certificates/folder.ts';
-import { CertificateKeeper } from '../../src/platform/certificates/keeper.ts';
-import { challengePath } from '../../src/platform/certificates/issue.ts';
-import { findAddresses } from '../../src/platform/certificates/reach.ts';
+import {
+  makeCertificateFolder,
+  openCertificateFolder,
+} from '../../src/features/https/platform/certificates/folder.ts';
+import { CertificateKeeper } from '../../src/features/https/platform/certificates/keeper.ts';
+import { challengePath } from '../../src/features/https/platform/certificates/issue.ts';
+import { findAddresses } from '../../src/features/https/platform/certificates/reach.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
-import { tryLockFile } from '../../src/storage/sqlite/file-lock.ts';
+import { tryLockFile } from '../../src/database/sqlite/file-lock.ts';
 import { dnsOption, startAuthority, type Authority } from '../support/authority.ts';
 import { certificate } from '../support/certificate.ts';
 import { freePorts, takesConnections } from '../support/postgres-port.ts';
@@ -294,7 +297,7 @@ const routes = `
   exec "$0" --input-type=module --eval "$1"`;
 
 test('another program at a public address is certain, unless a router can be the cause', async () => {
-  const reach = join(import.meta.dirname, '../../src/platform/certificates/reach.ts');
+  const reach = join(import.meta.dirname, '../../src/features/https/platform/certificates/reach.ts');
   const code = `
     import { once } from 'node:events';
     import { createServer } from 'node:http';

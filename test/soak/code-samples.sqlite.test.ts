@@ -5,7 +5,7 @@ import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { createGiftCard } from '../../src/api/cards.ts';
+import { createGiftCard } from '../../src/core/cards/api/cards.ts';
 import { openSampleServer, sampleIn, sampleToken } from '../support/code-samples.ts';
 import { runProgram } from '../support/programs.ts';
 import { startService } from '../support/service.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addDays, dayOf } from '../../src/domain/day.ts';
+import { addDays, dayOf } from '../../src/core/domain/day.ts';
 import { join } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { command } from '../support/served.ts';

@@ -56,7 +56,7 @@ test('npm pack makes a package that serves in an empty folder', async (t) => {
     const missing = [
       'dist/cli.js',
       'dist/licences.txt',
-      ...globSync('src/storage/migrations/*', { cwd: root }).map((path) => path.replace(/^src/, 'dist')),
+      ...globSync('src/database/migrations/*', { cwd: root }).map((path) => path.replace(/^src/, 'dist')),
       'README.md',
       'LICENSE',
       'CHANGELOG.md',

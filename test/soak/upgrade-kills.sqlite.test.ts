@@ -16,7 +16,7 @@ import { seeded } from '../support/seeded.ts';
 
 const rounds = Number(process.env['UPGRADE_KILLS'] ?? 40);
 const seed = Number(process.env['UPGRADE_KILLS_SEED'] ?? Date.now() % 1_000_000);
-const upgrading = join(import.meta.dirname, '../../src/cli/upgrading.ts');
+const upgrading = join(import.meta.dirname, '../../src/features/upgrade/cli/upgrading.ts');
 const bytes = 16 * 2 ** 20;
 
 /** A program of some size that says its version. */

@@ -1,10 +1,10 @@
 /** Members of staff who act in tests of scripts, and what is listed of their actions. */
 
-import type { Role, StaffMember } from '../../src/domain/staff/staff.ts';
-import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
-import { inviteStaff } from '../../src/service/staff/staff.ts';
-import { listStaffActions, type StaffAction } from '../../src/storage/staff/action.ts';
-import { execute, sql } from '../../src/storage/sql/sql.ts';
+import type { Role, StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import { inviteStaff } from '../../src/features/staff/service/staff.ts';
+import { listStaffActions, type StaffAction } from '../../src/features/staff/storage/action.ts';
+import { execute, sql } from '../../src/database/sql/sql.ts';
 import { email } from './fixtures.ts';
 import type { OpenStore } from './open-store.ts';
 

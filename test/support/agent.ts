@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { systemClock } from '../../src/platform/clock.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { agentServer, callsTo } from '../../src/mcp/serve.ts';
+import { agentServer, callsTo } from '../../src/features/mcp/mcp/serve.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 

@@ -1,32 +1,32 @@
 /**
- * Every statement that the files of `src/storage` can send, without a database: their exported functions run with any
+ * Every statement that the files of the storage layer can send, without a database: their exported functions run with any
  * values. `piecesMissing` names what they did not send; for that, `given` has values that fit.
  */
 
-import { recordProviderHealth, saveProvider } from '../../src/storage/online-sales/provider.ts';
-import { saveObject } from '../../src/storage/wallets/google.ts';
-import { recordWalletHealth } from '../../src/storage/wallets/wallet.ts';
+import { recordProviderHealth, saveProvider } from '../../src/features/online-sales/storage/provider.ts';
+import { saveObject } from '../../src/features/wallets/storage/google.ts';
+import { recordWalletHealth } from '../../src/features/wallets/storage/wallet.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { Secret } from '../../src/platform/secret.ts';
-import { countUnreadableRecords } from '../../src/storage/proofs/references.ts';
-import { eraseChangeTexts, recordChange } from '../../src/storage/cards/change.ts';
-import { listByBalance, listFound } from '../../src/storage/cards/list.ts';
+import { countUnreadableRecords } from '../../src/features/proofs/storage/references.ts';
+import { eraseChangeTexts, recordChange } from '../../src/core/cards/storage/change.ts';
+import { listByBalance, listFound } from '../../src/core/cards/storage/list.ts';
 import {
   findByCode,
   findCardIdByCode,
   insertChosenCode,
   insertCode,
   insertUnsoldCode,
-} from '../../src/storage/cards/code.ts';
-import { enqueueEmail } from '../../src/storage/emails/email.ts';
-import { findChosenCode } from '../../src/storage/stocks/code.ts';
-import { listEmailsOf } from '../../src/storage/emails/list.ts';
-import { saveEmailText } from '../../src/storage/emails/wording.ts';
-import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure-walk.ts';
-import { findExternalUse } from '../../src/storage/stores/external-id.ts';
-import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
-import { readEntryHashes } from '../../src/storage/proofs/log.ts';
+} from '../../src/core/cards/storage/code.ts';
+import { enqueueEmail } from '../../src/core/emails/storage/email.ts';
+import { findChosenCode } from '../../src/features/stock/storage/code.ts';
+import { listEmailsOf } from '../../src/features/emails/storage/list.ts';
+import { saveEmailText } from '../../src/features/emails/storage/wording.ts';
+import { findLastId, findPageEnd, listWalkedTexts } from '../../src/features/privacy/storage/erasure-walk.ts';
+import { findExternalUse } from '../../src/core/stores/storage/external-id.ts';
+import { findIdempotencyRecords } from '../../src/core/stores/storage/idempotency.ts';
+import { readEntryHashes } from '../../src/features/proofs/storage/log.ts';
 import {
   countEntries,
   listAppended,
@@ -35,21 +35,21 @@ import {
   beginCursor,
   lockCursors,
   moveBackfill,
-} from '../../src/storage/proofs/log-cursor.ts';
-import { entrySources } from '../../src/storage/proofs/log-entry.ts';
-import { saveLogo } from '../../src/storage/emails/logo.ts';
-import { heldAt } from '../../src/storage/cards/past-card.ts';
-import { listCardsIssued } from '../../src/storage/emails/reminder.ts';
-import { Statement, type Script } from '../../src/storage/sql/sql.ts';
-import type { Dialect } from '../../src/storage/sql/fragments.ts';
+} from '../../src/features/proofs/storage/log-cursor.ts';
+import { entrySources } from '../../src/features/proofs/storage/log-entry.ts';
+import { saveLogo } from '../../src/features/emails/storage/logo.ts';
+import { heldAt } from '../../src/core/cards/storage/past-card.ts';
+import { listCardsIssued } from '../../src/features/emails/storage/reminder.ts';
+import { Statement, type Script } from '../../src/database/sql/sql.ts';
+import type { Dialect } from '../../src/database/sql/fragments.ts';
 import { anyValue } from './any-value.ts';
 import { testContext } from './fixtures.ts';
 import { seeded } from './seeded.ts';
 
 /** The files of nouns, and not those of one engine. */
-const files = globSync('src/storage/**/*.ts').filter(
+const files = globSync('src/{database,core/*/storage,core/storage,features/*/storage}/**/*.ts').filter(
   (file) =>
-    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|moves\/store-closing|stores\/table)\.ts$/.test(
+    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|moves\/storage\/store-closing|stores\/storage\/table)\.ts$/.test(
       file,
     ),
 );

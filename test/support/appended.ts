@@ -1,10 +1,10 @@
 /** Appends entries to the logs, as the service's job does in several runs. */
 
-import type { Context } from '../../src/storage/context.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { findLog } from '../../src/storage/proofs/log.ts';
-import { one, sql, type Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { findLog } from '../../src/features/proofs/storage/log.ts';
+import { one, sql, type Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { until } from './delivering.ts';
 import { appendNewEntries } from './upkeep.ts';
 

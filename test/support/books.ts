@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import type { StoreTotals } from '../../src/service/proofs/ledger-check.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
+import type { StoreTotals } from '../../src/features/proofs/service/ledger-check.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
 
 /** Asserts that the ledger agrees with every balance. Returns the totals of the store. */
 export async function assertBooksAgree(

@@ -1,13 +1,13 @@
 /** A store that sells gift cards online in a sandbox, whose payments a test decides on the sandbox's own page. */
 
 import assert from 'node:assert/strict';
-import type { SalePage } from '../../src/domain/online-sales/rules.ts';
-import { defaultSalePage } from '../../src/service/online-sales/settings.ts';
-import { changeStore, requireStore } from '../../src/service/stores/store.ts';
-import { sandboxKey } from '../../src/domain/online-sales/sandbox-payment.ts';
+import type { SalePage } from '../../src/features/online-sales/domain/rules.ts';
+import { defaultSalePage } from '../../src/features/online-sales/service/settings.ts';
+import { changeStore, requireStore } from '../../src/core/stores/service/store.ts';
+import { sandboxKey } from '../../src/features/online-sales/domain/sandbox-payment.ts';
 import type { Database } from '../../src/start/database.ts';
-import { saveProvider } from '../../src/storage/online-sales/provider.ts';
-import { saveSalePage } from '../../src/storage/online-sales/settings.ts';
+import { saveProvider } from '../../src/features/online-sales/storage/provider.ts';
+import { saveSalePage } from '../../src/features/online-sales/storage/settings.ts';
 import type { Browser } from './browser.ts';
 import { freePort } from './postgres-port.ts';
 import { startService, type TestService } from './service.ts';

@@ -1,9 +1,9 @@
 /** Closes days, as the service's job does in several runs. */
 
-import { closeDays, beginClosing } from '../../src/service/books/closing.ts';
-import { appendEntries } from '../../src/service/proofs/log.ts';
+import { closeDays, beginClosing } from '../../src/features/books/service/closing.ts';
+import { appendEntries } from '../../src/features/proofs/service/log.ts';
 import type { Database } from '../../src/start/database.ts';
-import { listStores } from '../../src/storage/stores/store.ts';
+import { listStores } from '../../src/core/stores/storage/store.ts';
 import { until } from './delivering.ts';
 
 /**

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation-route.ts';
-import { samplesOf } from '../../src/docs/samples.ts';
+import { samplesOf } from '../../src/features/reference/docs/samples.ts';
 
 export const sampleToken = 'lgs_sample';
 

@@ -10,11 +10,11 @@ import { createPostgresDatabase, sharedPostgres } from './postgres-database.ts';
 import { scratchPlace } from './scratch.ts';
 import { createSqliteDatabase, migratedFile, openEngine } from './sqlite.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
-import { openSession } from '../../src/storage/postgres/session.ts';
-import type { Script, Statement } from '../../src/storage/sql/sql.ts';
-import { connect, sqliteDialect } from '../../src/storage/sqlite/connection.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
+import { openSession } from '../../src/database/postgres/session.ts';
+import type { Script, Statement } from '../../src/database/sql/sql.ts';
+import { connect, sqliteDialect } from '../../src/database/sqlite/connection.ts';
+import type { Storage } from '../../src/database/storage.ts';
 
 export type Corruptible<T> = AsyncDisposable & {
   /** The result of filling the database. */

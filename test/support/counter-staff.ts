@@ -1,9 +1,9 @@
 /** A shop whose staff have signed in, and the forms of its pages. */
 
-import type { PublicNetwork } from '../../src/delivery/email/public-socket.ts';
+import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import assert from 'node:assert/strict';
-import type { Role } from '../../src/domain/staff/staff.ts';
+import type { Role } from '../../src/features/staff/domain/staff.ts';
 import type { Browser } from './browser.ts';
 import { consoleDomain as domain, join } from './console.ts';
 import {

@@ -1,8 +1,8 @@
 /** The interface of a test database on any engine. The suites in `test/conformance` use nothing else. */
 
-import type { Migration } from '../../src/storage/schema/migrate.ts';
-import type { Statement } from '../../src/storage/sql/sql.ts';
-import type { Storage, StorageObserver } from '../../src/storage/storage.ts';
+import type { Migration } from '../../src/database/schema/migrate.ts';
+import type { Statement } from '../../src/database/sql/sql.ts';
+import type { Storage, StorageObserver } from '../../src/database/storage.ts';
 
 export type EngineSettings = {
   readonly observer?: StorageObserver;

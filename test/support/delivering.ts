@@ -3,12 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { deadlineIn } from './deadline.ts';
-import type { Context } from '../../src/storage/context.ts';
-import type { Webhook } from '../../src/domain/events/webhook.ts';
-import type { Outbound } from '../../src/delivery/webhooks/post.ts';
-import { webhookQueue } from '../../src/delivery/webhooks/queue.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { Webhook } from '../../src/features/webhooks/domain/webhook.ts';
+import type { Outbound } from '../../src/features/webhooks/delivery/post.ts';
+import { webhookQueue } from '../../src/features/webhooks/delivery/queue.ts';
 import { startWorker, workerLimits, type Worker, type WorkerLimits } from '../../src/delivery/worker.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/database/storage.ts';
 
 const silent = pino({ level: 'silent' });
 

@@ -1,7 +1,7 @@
 /** A storage whose process is killed. */
 
-import type { Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 
 /** The storage of a process that is killed in the given write: before it, in it, or after its commit. */
 export function dying(

@@ -1,6 +1,6 @@
 /** The statements of the pages of emails. */
 
-import { deliveryStates, emailKinds } from '../../src/domain/emails/email.ts';
+import { deliveryStates, emailKinds } from '../../src/core/emails/domain/email.ts';
 import {
   countEmailsIn,
   countUndelivered,
@@ -10,8 +10,8 @@ import {
   listEmails,
   listEmailsOf,
   walkEmails,
-} from '../../src/storage/emails/list.ts';
-import type { Script, Statement } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/emails/storage/list.ts';
+import type { Script, Statement } from '../../src/database/sql/sql.ts';
 
 const forwards = { from: null, isBackwards: false, limit: 51 };
 const backwards = { from: 7, isBackwards: true, limit: 51 };

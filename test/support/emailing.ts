@@ -1,14 +1,14 @@
 /** A worker that sends the queued emails of a test's database to a mail server that is a function. */
 
 import { pino } from 'pino';
-import type { Email } from '../../src/delivery/email/message.ts';
-import type { EmailOutcome } from '../../src/delivery/email/outcome.ts';
-import { emailWorkerLimits } from '../../src/delivery/email/destinations.ts';
-import { emailQueue } from '../../src/delivery/email/queue.ts';
-import type { EmailTransport } from '../../src/delivery/email/transport.ts';
+import type { Email } from '../../src/features/emails/delivery/message.ts';
+import type { EmailOutcome } from '../../src/features/emails/delivery/outcome.ts';
+import { emailWorkerLimits } from '../../src/features/emails/delivery/destinations.ts';
+import { emailQueue } from '../../src/features/emails/delivery/queue.ts';
+import type { EmailTransport } from '../../src/features/emails/delivery/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
-import type { Context } from '../../src/storage/context.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { Storage } from '../../src/database/storage.ts';
 
 export type Serve = (email: Email, signal: AbortSignal) => EmailOutcome | Promise<EmailOutcome>;
 

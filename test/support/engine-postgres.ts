@@ -6,7 +6,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CustomTypesConfig } from 'pg';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import {
   isState,
   stateText,

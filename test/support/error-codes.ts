@@ -4,7 +4,7 @@
  * It repeats the contract on purpose: a table derived from the code would change with it.
  */
 
-import type { FaultCode } from '../../src/domain/fault.ts';
+import type { FaultCode } from '../../src/core/domain/fault.ts';
 
 /** A guarantee to clients: the status of a code never changes. */
 export const statusOfCode = {

@@ -7,8 +7,8 @@
  */
 
 import { rmSync } from 'node:fs';
-import { Fault } from '../../src/domain/fault.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 import { openEngine, sqliteFactory } from './sqlite.ts';
 import { insertRow, listRows } from './row-counts.ts';
 

@@ -2,21 +2,21 @@
 
 import { plainClock, wallClockOf, type Clock } from '../../src/platform/clock.ts';
 import { systemRandom, type Random } from '../../src/platform/random.ts';
-import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
-import type { Context } from '../../src/storage/context.ts';
-import { noDetails, type CardDetails } from '../../src/domain/cards/fields.ts';
-import type { CardChanges } from '../../src/domain/cards/card.ts';
-import { parseCode } from '../../src/domain/cards/code.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { parseEmail, type EmailAddress } from '../../src/domain/email-address.ts';
-import { FieldErrors } from '../../src/domain/fault.ts';
-import { parseAmount, type Money } from '../../src/domain/money/money.ts';
+import { CodeCohorts } from '../../src/core/cards/storage/code-cohorts.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { noDetails, type CardDetails } from '../../src/core/cards/domain/fields.ts';
+import type { CardChanges } from '../../src/core/cards/domain/card.ts';
+import { parseCode } from '../../src/core/cards/domain/code.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { parseEmail, type EmailAddress } from '../../src/core/domain/email-address.ts';
+import { FieldErrors } from '../../src/core/domain/fault.ts';
+import { parseAmount, type Money } from '../../src/core/money/domain/money.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import { keysOf, type MasterKey } from '../../src/platform/keys.ts';
-import type { UpdateCommand } from '../../src/service/cards/card.ts';
-import type { IssueCommand } from '../../src/service/cards/issue.ts';
-import type { NewStore } from '../../src/service/stores/store.ts';
+import type { UpdateCommand } from '../../src/core/cards/service/card.ts';
+import type { IssueCommand } from '../../src/core/cards/service/issue.ts';
+import type { NewStore } from '../../src/core/stores/service/store.ts';
 
 export type ManualClock = Clock & { advance(ms: number): void };
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { sliceBytes } from '../../src/domain/stores/restore.ts';
+import { sliceBytes } from '../../src/features/backups/domain/restore.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { textOfPage } from './counter-staff.ts';
 import { until } from './delivering.ts';

@@ -3,7 +3,7 @@
  * the commits of the other. Guarded statements must stay correct, whatever the script has read before.
  */
 
-import type { Script } from '../../src/storage/sql/sql.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 
 /** Runs a script, and all of another one after its first `after` steps have their rows. */
 export function* interrupted<T>(

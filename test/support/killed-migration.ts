@@ -4,7 +4,7 @@
  */
 
 import { liveClock, systemClock, type Clock } from '../../src/platform/clock.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import { openPostgresEngine } from './postgres.ts';
 import { openEngine } from './sqlite.ts';
 

@@ -1,11 +1,11 @@
 /** The statements of lists of cards: every filter and order, and every path through them. */
 
-import { issue } from '../../src/service/cards/issue.ts';
-import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/service/cards/list.ts';
-import { pageOfCustomers } from '../../src/service/customers/customer.ts';
-import { anyCard, type CardFilter } from '../../src/storage/cards/filter.ts';
-import type { CardSort } from '../../src/storage/cards/list.ts';
-import type { Script, Statement } from '../../src/storage/sql/sql.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/core/cards/service/list.ts';
+import { pageOfCustomers } from '../../src/core/customers/service/customer.ts';
+import { anyCard, type CardFilter } from '../../src/core/cards/storage/filter.ts';
+import type { CardSort } from '../../src/core/cards/storage/list.ts';
+import type { Script, Statement } from '../../src/database/sql/sql.ts';
 import { email, issueCommand } from './fixtures.ts';
 import type { OpenStore } from './open-store.ts';
 

@@ -9,8 +9,8 @@ import type {
   ProviderOutcome,
   ProviderRefund,
   SessionRequest,
-} from '../../src/domain/online-sales/payment.ts';
-import type { Money } from '../../src/domain/money/money.ts';
+} from '../../src/features/online-sales/domain/payment.ts';
+import type { Money } from '../../src/core/money/domain/money.ts';
 
 /** `before`: the request does not arrive. `after`: it was carried out, and the response is lost. */
 type Loss = 'none' | 'before' | 'after';

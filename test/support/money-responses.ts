@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import * as schemas from '../../src/domain/schemas.ts';
+import * as schemas from '../../src/core/cards/domain/schemas.ts';
 import { problemSchema } from '../../src/api/schemas.ts';
-import type { FaultCode } from '../../src/domain/fault.ts';
+import type { FaultCode } from '../../src/core/domain/fault.ts';
 import { codeOfType, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestResponse } from './service.ts';
 

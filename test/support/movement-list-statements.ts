@@ -1,7 +1,12 @@
 /** The statements of the lists of a store's transfers and holds, by each filter. */
 
-import { listHoldsOf, listTransfersOf, newest, type MovementFilter } from '../../src/storage/money/list.ts';
-import type { Script, Statement } from '../../src/storage/sql/sql.ts';
+import {
+  listHoldsOf,
+  listTransfersOf,
+  newest,
+  type MovementFilter,
+} from '../../src/core/money/storage/list.ts';
+import type { Script, Statement } from '../../src/database/sql/sql.ts';
 import type { OpenStore } from './open-store.ts';
 
 const none: MovementFilter = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { deadlineIn } from './deadline.ts';
-import { Fault } from '../../src/domain/fault.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import type { Environment } from './engine-database.ts';
 import { signal } from './postgres-process.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';

@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buyTextsOf } from '../../src/console/recipient/texts.ts';
-import type { SandboxAction, SandboxMethod } from '../../src/domain/online-sales/sandbox-payment.ts';
+import { buyTextsOf } from '../../src/features/recipient/pages/texts.ts';
+import type { SandboxAction, SandboxMethod } from '../../src/features/online-sales/domain/sandbox-payment.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { buyDomain, giftForm, keyIn, redirectOf, type FormValues } from './buy-page.ts';
 import { textOfPage } from './counter-staff.ts';

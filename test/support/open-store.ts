@@ -1,16 +1,16 @@
 /** A migrated database with one store, for tests of scripts. */
 
-import type { Card } from '../../src/domain/cards/card.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/issue.ts';
-import { AlreadyProcessed } from '../../src/service/requests/idempotency.ts';
-import type { HttpResponse } from '../../src/service/requests/http-response.ts';
-import { addLocation } from '../../src/service/stores/location.ts';
-import { createStore, type NewStore } from '../../src/service/stores/store.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
-import type { Context } from '../../src/storage/context.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { issue } from '../../src/core/cards/service/issue.ts';
+import { AlreadyProcessed } from '../../src/core/requests/service/idempotency.ts';
+import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
+import { addLocation } from '../../src/core/stores/service/location.ts';
+import { createStore, type NewStore } from '../../src/core/stores/service/store.ts';
+import { all, sql, type Script } from '../../src/database/sql/sql.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';
 import { issueCommand, newStore, testContext, type IssueOptions, type TestContext } from './fixtures.ts';
 

@@ -1,12 +1,12 @@
 /** Planted bugs: debits that are wrong on purpose, and that the tests of debits must detect. */
 
-import type { Context } from '../../src/storage/context.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { debitOf } from '../../src/domain/money/ledger.ts';
-import type { Money } from '../../src/domain/money/money.ts';
-import { loadCard, record, requireCard } from '../../src/service/money/money.ts';
-import type { MovementResult } from '../../src/service/money/spend.ts';
-import { execute, sql, type Script } from '../../src/storage/sql/sql.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { debitOf } from '../../src/core/money/domain/ledger.ts';
+import type { Money } from '../../src/core/money/domain/money.ts';
+import { loadCard, record, requireCard } from '../../src/core/money/service/money.ts';
+import type { MovementResult } from '../../src/core/money/service/spend.ts';
+import { execute, sql, type Script } from '../../src/database/sql/sql.ts';
 
 type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
 

@@ -6,20 +6,23 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Script, Statement } from '../../src/storage/sql/sql.ts';
-import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
-import { openSqlite as openRealSqlite } from '../../src/storage/sqlite/engine.ts';
-import type { SqliteOptions } from '../../src/storage/sqlite/options.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Script, Statement } from '../../src/database/sql/sql.ts';
+import {
+  openPostgres as openRealPostgres,
+  type PostgresOptions,
+} from '../../src/database/postgres/engine.ts';
+import { openSqlite as openRealSqlite } from '../../src/database/sqlite/engine.ts';
+import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
+import type { Storage } from '../../src/database/storage.ts';
 
 const commitDelayMs = 40;
 
-/** Replaces the function of this name in `src/storage/sqlite/engine.ts`. */
+/** Replaces the function of this name in `src/database/sqlite/engine.ts`. */
 export function openSqlite(options: SqliteOptions): Storage {
   return respondingEarly(openRealSqlite(options));
 }
 
-/** Replaces the function of this name in `src/storage/postgres/engine.ts`. */
+/** Replaces the function of this name in `src/database/postgres/engine.ts`. */
 export function openPostgres(options: PostgresOptions): Storage {
   return respondingEarly(openRealPostgres(options));
 }

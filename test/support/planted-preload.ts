@@ -3,7 +3,7 @@
 import { registerHooks } from 'node:module';
 
 const real = new Set(
-  ['sqlite', 'postgres'].map((engine) => import.meta.resolve(`../../src/storage/${engine}/engine.ts`)),
+  ['sqlite', 'postgres'].map((engine) => import.meta.resolve(`../../src/database/${engine}/engine.ts`)),
 );
 const planted = import.meta.resolve('./planted-engine.ts');
 

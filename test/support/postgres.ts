@@ -5,11 +5,11 @@ import { liveClock, systemClock } from '../../src/platform/clock.ts';
 import { limits } from '../../src/platform/limits.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
-import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
-import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
-import type { Statement } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
+import { openPostgres, type PostgresOptions } from '../../src/database/postgres/engine.ts';
+import { postgresDialect } from '../../src/database/postgres/dialect.ts';
+import type { Statement } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import type { EngineSettings, StorageFactory, TestDatabase } from './database.ts';
 import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
 

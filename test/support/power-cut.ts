@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
 import { recordsOf, TracedFolder, type TraceRecord } from './disk-trace.ts';
 import { reading } from './engine-sqlite.ts';
 import type { EngineDatabase, Environment } from './engine-database.ts';

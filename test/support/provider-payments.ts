@@ -1,11 +1,11 @@
 /** The requests of tests to payment providers. */
 
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import type {
   ProviderCredential,
   ProviderOutcome,
   SessionRequest,
-} from '../../src/domain/online-sales/payment.ts';
+} from '../../src/features/online-sales/domain/payment.ts';
 import { Secret } from '../../src/platform/secret.ts';
 
 export function credentialOf(key: string, hintSecret: string | null = null): ProviderCredential {

@@ -6,9 +6,9 @@
  * alone determines whether a hold reserves an amount.
  */
 
-import type { FaultCode } from '../../src/domain/fault.ts';
-import type { HoldStatus } from '../../src/domain/money/hold.ts';
-import type { TransferKind } from '../../src/domain/money/ledger.ts';
+import type { FaultCode } from '../../src/core/domain/fault.ts';
+import type { HoldStatus } from '../../src/core/money/domain/hold.ts';
+import type { TransferKind } from '../../src/core/money/domain/ledger.ts';
 
 /**
  * An action on a model or the service. Targets are positions in the creation order; an unknown position names

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { FaultCode } from '../../src/domain/fault.ts';
-import { giftCardSchema, issuedGiftCardSchema } from '../../src/domain/schemas.ts';
+import type { FaultCode } from '../../src/core/domain/fault.ts';
+import { giftCardSchema, issuedGiftCardSchema } from '../../src/core/cards/domain/schemas.ts';
 import { problemSchema } from '../../src/api/schemas.ts';
 import { retriedCodes, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestResponse } from './service.ts';

@@ -9,7 +9,7 @@ import {
   toNumber,
   type Script,
   type Statement,
-} from '../../src/storage/sql/sql.ts';
+} from '../../src/database/sql/sql.ts';
 
 export function insertion(id: number, name: string, value = 'USD'): Statement {
   return sql`

@@ -1,12 +1,12 @@
 /** The state of online sales of which nothing is due: each card has as much as was paid and did not go back. */
 
 import assert from 'node:assert/strict';
-import type { Payment } from '../../src/domain/online-sales/payment.ts';
-import { isPaid } from '../../src/domain/online-sales/sale.ts';
-import { listDifferences } from '../../src/service/online-sales/compare.ts';
-import { requireCard } from '../../src/service/money/money.ts';
-import type { StoredSale } from '../../src/storage/online-sales/sale.ts';
-import { all, sql, toNumber } from '../../src/storage/sql/sql.ts';
+import type { Payment } from '../../src/features/online-sales/domain/payment.ts';
+import { isPaid } from '../../src/features/online-sales/domain/sale.ts';
+import { listDifferences } from '../../src/features/online-sales/service/compare.ts';
+import { requireCard } from '../../src/core/money/service/money.ts';
+import type { StoredSale } from '../../src/features/online-sales/storage/sale.ts';
+import { all, sql, toNumber } from '../../src/database/sql/sql.ts';
 import type { Shop } from './sale-world.ts';
 
 type HeldPayment = Pick<Payment, 'state' | 'amount' | 'refunds' | 'dispute'>;

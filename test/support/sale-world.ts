@@ -1,18 +1,18 @@
 /** A store that sells online with a provider that loses responses, and processes that end at any step. */
 
 import { Secret } from '../../src/platform/secret.ts';
-import type { SalePage } from '../../src/domain/online-sales/rules.ts';
-import type { Money } from '../../src/domain/money/money.ts';
-import { findBuyPage, type BuyPage } from '../../src/service/online-sales/begin.ts';
-import { defaultSalePage } from '../../src/service/online-sales/settings.ts';
-import { changeStore } from '../../src/service/stores/store.ts';
-import { onlineSales, type OnlineSales } from '../../src/start/online-sales.ts';
+import type { SalePage } from '../../src/features/online-sales/domain/rules.ts';
+import type { Money } from '../../src/core/money/domain/money.ts';
+import { findBuyPage, type BuyPage } from '../../src/features/online-sales/service/begin.ts';
+import { defaultSalePage } from '../../src/features/online-sales/service/settings.ts';
+import { changeStore } from '../../src/core/stores/service/store.ts';
+import { onlineSales, type OnlineSales } from '../../src/features/online-sales/start/online-sales.ts';
 import type { Database } from '../../src/start/database.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
-import { saveProvider } from '../../src/storage/online-sales/provider.ts';
-import { saveSalePage } from '../../src/storage/online-sales/settings.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
+import { saveProvider } from '../../src/features/online-sales/storage/provider.ts';
+import { saveSalePage } from '../../src/features/online-sales/storage/settings.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import type { LossyProvider } from './lossy-provider.ts';
 
 export type Shop = Pick<Database, 'ctx' | 'storage'> & { readonly store: Store };

@@ -1,15 +1,15 @@
 /** A sandbox with what becomes due later: holds, scheduled emails, reminders, expiries, days and webhooks. */
 
 import assert from 'node:assert/strict';
-import { scopes } from '../../src/domain/stores/store.ts';
-import type { TestClockRecord } from '../../src/domain/test-clock-schemas.ts';
+import { scopes } from '../../src/core/stores/domain/store.ts';
+import type { TestClockRecord } from '../../src/features/sandbox/domain/test-clock-schemas.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { closingDelayMs } from '../../src/service/books/closing.ts';
-import { changeEmailSettings } from '../../src/service/emails/email.ts';
-import { verify } from '../../src/service/proofs/verify.ts';
-import { createToken } from '../../src/service/stores/token.ts';
-import { createStore, requireStore } from '../../src/service/stores/store.ts';
+import { closingDelayMs } from '../../src/features/books/service/closing.ts';
+import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
+import { verify } from '../../src/features/proofs/service/verify.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
+import { createStore, requireStore } from '../../src/core/stores/service/store.ts';
 import type { Environment } from './engine-database.ts';
 import { newStore } from './fixtures.ts';
 import { send, type TestResponse } from './http-client.ts';

@@ -21,9 +21,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { RetryTransaction, rerunsMax, type Script, type Statement } from '../../src/storage/sql/sql.ts';
-import { connect, isKeyTaken, type Connection } from '../../src/storage/sqlite/connection.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { RetryTransaction, rerunsMax, type Script, type Statement } from '../../src/database/sql/sql.ts';
+import { connect, isKeyTaken, type Connection } from '../../src/database/sqlite/connection.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
 
 export type Outcome<T> = { readonly done: T } | { readonly thrown: unknown };
 

@@ -3,10 +3,15 @@
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { changeStore, createStore, requireStore, type StoreChanges } from '../../src/service/stores/store.ts';
-import { revoke, rotateToken } from '../../src/service/stores/token.ts';
+import {
+  changeStore,
+  createStore,
+  requireStore,
+  type StoreChanges,
+} from '../../src/core/stores/service/store.ts';
+import { revoke, rotateToken } from '../../src/core/stores/service/token.ts';
 import type { TestService } from './service.ts';
 
 function open({ environment, clock }: TestService): Promise<Database> {

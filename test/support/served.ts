@@ -3,9 +3,9 @@
 import { dirname } from 'node:path';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { scopes } from '../../src/domain/stores/store.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import { createToken } from '../../src/service/stores/token.ts';
+import { scopes } from '../../src/core/stores/domain/store.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import { createToken } from '../../src/core/stores/service/token.ts';
 import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';

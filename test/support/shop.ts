@@ -1,7 +1,7 @@
 /** A client of a store that sends requests, and asserts the rules for every response and its effects. */
 
 import assert from 'node:assert/strict';
-import type { Scope } from '../../src/domain/stores/store.ts';
+import type { Scope } from '../../src/core/stores/domain/store.ts';
 import {
   giftCardOf,
   issuedGiftCardOf,

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { liveClock, systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
-import { loadMigrations } from '../../src/storage/schema/migrate.ts';
-import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import type { SqliteOptions } from '../../src/storage/sqlite/options.ts';
-import type { Statement } from '../../src/storage/sql/sql.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { loadMigrations } from '../../src/database/schema/migrate.ts';
+import { openSqlite } from '../../src/database/sqlite/engine.ts';
+import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
+import type { Statement } from '../../src/database/sql/sql.ts';
+import type { Storage } from '../../src/database/storage.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
 import { runFolder, scratchPlace } from './scratch.ts';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 
 export type SqliteSettings = Partial<Omit<SqliteOptions, 'file'>>;
 

@@ -1,22 +1,22 @@
 /** Background work in one transaction, whose parts the service runs one after another. */
 
-import type { Context } from '../../src/storage/context.ts';
-import { expireHolds as expireFound, findExpiredHolds } from '../../src/service/money/hold.ts';
-import { appendNewEntries as appendOf } from '../../src/service/proofs/log.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import { expireHolds as expireFound, findExpiredHolds } from '../../src/core/money/service/hold.ts';
+import { appendNewEntries as appendOf } from '../../src/features/proofs/service/log.ts';
 import {
   outdatedBudgets,
   outdatedCodes,
   outdatedRecords,
   outdatedStockCodes,
   type Outdated,
-} from '../../src/service/retention.ts';
+} from '../../src/jobs/retention.ts';
 import {
   claimEmails as claimFound,
   listDueEmails,
   type ClaimedEmail,
-} from '../../src/storage/emails/queue.ts';
-import { listOwnersToAppend } from '../../src/storage/proofs/log-cursor.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+} from '../../src/features/emails/storage/queue.ts';
+import { listOwnersToAppend } from '../../src/features/proofs/storage/log-cursor.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 
 /** Closes up to `limit` expired holds of all stores. @returns whether there can be more. */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {

@@ -1,9 +1,9 @@
 /** Scripts that make an object with an external id, as requests to the API run them. */
 
 import assert from 'node:assert/strict';
-import { withExternalId, type ExternalId } from '../../src/service/requests/external-ids.ts';
-import type { Context } from '../../src/storage/context.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { withExternalId, type ExternalId } from '../../src/core/requests/service/external-ids.ts';
+import type { Context } from '../../src/core/storage/context.ts';
+import type { Script } from '../../src/database/sql/sql.ts';
 
 /** Runs a script, and records the external id as used for its object. */
 export function* usingExternalId<T>(

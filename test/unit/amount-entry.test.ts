@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import fc from 'fast-check';
-import { amountValue, parseTypedAmount } from '../../src/console/kit/format.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { amountValue, parseTypedAmount } from '../../src/pages/kit/format.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 
 type Formats = {
   readonly parse: (text: string) => bigint | null;
@@ -20,7 +20,7 @@ const languages = ['en', 'de', 'es', 'fr'] as const;
 const scripts = new Map<string, Script>();
 for (const language of languages) {
   global.document = { documentElement: { lang: language } };
-  scripts.set(language, (await import(`../../src/console/assets/amount.js?language=${language}`)) as Script);
+  scripts.set(language, (await import(`../../src/pages/assets/amount.js?language=${language}`)) as Script);
 }
 
 const written = fc.string({

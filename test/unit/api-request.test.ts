@@ -6,7 +6,7 @@ import {
   storedRequestId,
   type ApiRequest,
   type RequestFilter,
-} from '../../src/domain/stores/api-request.ts';
+} from '../../src/features/developers/domain/api-request.ts';
 
 const at = 1_800_000_000_000;
 const any: RequestFilter = { result: null, caller: null, operation: null, requestId: null };

@@ -16,15 +16,15 @@ import {
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../../src/domain/stores/app-proxy.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { Fault } from '../../src/domain/fault.ts';
+} from '../../src/features/app-proxy/domain/app-proxy.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
-import type { SignedStore } from '../../src/service/stores/caller.ts';
-import { createStore } from '../../src/service/stores/store.ts';
-import type { FoundToken } from '../../src/storage/stores/token.ts';
+import type { SignedStore } from '../../src/core/stores/service/caller.ts';
+import { createStore } from '../../src/core/stores/service/store.ts';
+import type { FoundToken } from '../../src/core/stores/storage/token.ts';
 import { show } from './samples.ts';
 
 const secret = 'hush';

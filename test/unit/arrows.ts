@@ -17,17 +17,30 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   http: [...service, 'http'],
   api: [...service, 'http', 'api'],
   docs: [...service, 'http', 'api', 'docs'],
-  console: [...service, 'http', 'console'],
+  pages: [...service, 'http', 'pages'],
   jobs: [...service, 'jobs'],
   mcp: [...service, 'http', 'api', 'docs', 'mcp'],
   cli: [...service, 'delivery', 'start', 'mcp', 'cli'],
-  start: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'jobs', 'mcp', 'cli', 'start'],
+  start: [...service, 'delivery', 'http', 'api', 'docs', 'pages', 'jobs', 'mcp', 'cli', 'start'],
 };
 
 /** The folders of which a folder can import types only. */
-export const seesTypesOf: Readonly<Record<string, readonly string[]>> = { console: ['storage'] };
+export const seesTypesOf: Readonly<Record<string, readonly string[]>> = { pages: ['storage'] };
 
-/** The folder of a file by its path in `src/`: `storage/cards/card.ts` is in storage. `cli.ts` belongs to cli. */
+/**
+ * The layer of a file by its path in `src/`: the first folder that has the name of one. `core/cards/storage/card.ts` and
+ * all of `database` are storage, `cli.ts` is cli.
+ */
 export function partOf(path: string): string {
-  return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+  if (path.startsWith('database/')) return 'storage';
+  if (path === 'cli.ts') return 'cli';
+  const folders = path.split('/').slice(0, -1);
+  // A feature can have the name of a layer.
+  return folders.slice(folders[0] === 'features' ? 2 : 0).find((folder) => folder in sees) ?? '';
+}
+
+/** The part of a file: a feature, or a folder of the ground. */
+export function areaOf(path: string): string {
+  const [first = '', second = ''] = path.split('/');
+  return first === 'features' ? second : first;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseAsOf } from '../../src/domain/cards/as-of.ts';
+import { parseAsOf } from '../../src/core/cards/domain/as-of.ts';
 
 const now = Date.UTC(2026, 7, 15, 12, 37, 38, 500);
 

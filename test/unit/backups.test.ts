@@ -4,10 +4,23 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import fc from 'fast-check';
-import { backupNameOf, parseBucket, parseS3Text, readBackupName } from '../../src/domain/backups/backup.ts';
-import { backupsToRemove, isBackupDue, nextBackupAttempt } from '../../src/domain/backups/schedule.ts';
-import { parseBucketHost } from '../../src/delivery/backups/s3-target.ts';
-import { emptyHash, signAwsRequest, type AwsRequest } from '../../src/platform/aws-signature.ts';
+import {
+  backupNameOf,
+  parseBucket,
+  parseS3Text,
+  readBackupName,
+} from '../../src/features/backups/domain/backup.ts';
+import {
+  backupsToRemove,
+  isBackupDue,
+  nextBackupAttempt,
+} from '../../src/features/backups/domain/schedule.ts';
+import { parseBucketHost } from '../../src/features/backups/delivery/s3-target.ts';
+import {
+  emptyHash,
+  signAwsRequest,
+  type AwsRequest,
+} from '../../src/features/backups/platform/aws-signature.ts';
 import { mountOf, otherDisks, parseMounts } from '../../src/platform/mounts.ts';
 import { Secret } from '../../src/platform/secret.ts';
 

@@ -8,14 +8,14 @@ import {
   columnsError,
   guessColumns,
   repairedTable,
-} from '../../src/domain/batches/columns.ts';
-import { resultOf } from '../../src/domain/paused.ts';
-import { fileAlone, parseBatchFile, type FileReader } from '../../src/domain/batches/table.ts';
-import { repeatedRecipients } from '../../src/domain/batches/batch.ts';
-import { noDetails } from '../../src/domain/cards/fields.ts';
-import { columnOfHeading } from '../../src/domain/batches/column-names.ts';
-import { csvOf } from '../../src/domain/csv.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+} from '../../src/features/batches/domain/columns.ts';
+import { resultOf } from '../../src/core/domain/paused.ts';
+import { fileAlone, parseBatchFile, type FileReader } from '../../src/features/batches/domain/table.ts';
+import { repeatedRecipients } from '../../src/features/batches/domain/batch.ts';
+import { noDetails } from '../../src/core/cards/domain/fields.ts';
+import { columnOfHeading } from '../../src/features/batches/domain/column-names.ts';
+import { csvOf } from '../../src/core/tables/domain/csv.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { storeWith } from './samples.ts';
 
 const place = { store: storeWith(), now: Date.UTC(2026, 2, 15, 12), canSend: true };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { onePart, paceByRequests } from '../../src/service/batches/pace.ts';
+import { onePart, paceByRequests } from '../../src/features/batches/service/pace.ts';
 
 function nextOf(pace: { nextParts(): number }, count: number): readonly number[] {
   return Array.from({ length: count }, () => pace.nextParts());

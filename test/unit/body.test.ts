@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { Fault, FieldErrors, type ErrorsByField } from '../../src/domain/fault.ts';
-import { InexactNumber } from '../../src/domain/money/money.ts';
+import { Fault, FieldErrors, type ErrorsByField } from '../../src/core/domain/fault.ts';
+import { InexactNumber } from '../../src/core/money/domain/money.ts';
 import { operations } from '../../src/api/index.ts';
 import { noBody, parseBody } from '../../src/http/body.ts';
 import { faultOf, show } from './samples.ts';

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { dayAfter, firstDay, type BooksDay } from '../../src/domain/books/books.ts';
-import { csvOf, textOfCell, type CsvDialect } from '../../src/domain/csv.ts';
-import { formatVat, parseVatRate, readVat, taxesOf, taxIn } from '../../src/domain/money/vat.ts';
-import { prefersCsv } from '../../src/api/report.ts';
+import { dayAfter, firstDay, type BooksDay } from '../../src/features/books/domain/books.ts';
+import { csvOf, textOfCell, type CsvDialect } from '../../src/core/tables/domain/csv.ts';
+import { formatVat, parseVatRate, readVat, taxesOf, taxIn } from '../../src/core/money/domain/vat.ts';
+import { prefersCsv } from '../../src/features/books/api/report.ts';
 
 function daysFrom(instant: string, timeZone: string, count: number): readonly BooksDay[] {
   const days = [firstDay(Temporal.Instant.from(instant).epochMilliseconds, timeZone)];

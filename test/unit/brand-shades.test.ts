@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { brandOf } from '../../src/delivery/email/colour.ts';
-import { light as email, rulesFor } from '../../src/delivery/email/style.ts';
+import { brandOf } from '../../src/features/emails/delivery/colour.ts';
+import { light as email, rulesFor } from '../../src/features/emails/delivery/style.ts';
 
 /** Relative luminance of WCAG 2.2, written a second time. @param color `#rrggbb`. */
 function luminance(color: string): number {

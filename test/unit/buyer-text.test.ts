@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { hasLink, hasNumber } from '../../src/domain/online-sales/buyer-text.ts';
+import { hasLink, hasNumber } from '../../src/features/online-sales/domain/buyer-text.ts';
 
 /** The plugin for WooCommerce has the same rule. */
 const { links, harmless, numbers, names } = JSON.parse(

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { likelyLastCharacters, meaningOf, type SearchMeaning } from '../../src/domain/cards/search.ts';
-import { codeAlphabet } from '../../src/domain/cards/code.ts';
+import { likelyLastCharacters, meaningOf, type SearchMeaning } from '../../src/core/cards/domain/search.ts';
+import { codeAlphabet } from '../../src/core/cards/domain/code.ts';
 
 /** The meaning on one line: `code`, `code or text=Margaret`, `order_id=7`, … */
 function lineOf(meaning: SearchMeaning): string {

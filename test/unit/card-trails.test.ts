@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { CardPlaces } from '../../src/service/books/card-places.ts';
-import { CardTrails } from '../../src/service/proofs/card-trails.ts';
-import { digestWith } from '../../src/service/proofs/digest.ts';
-import type { Finding } from '../../src/service/proofs/row-check.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { CardPlaces } from '../../src/features/books/service/card-places.ts';
+import { CardTrails } from '../../src/features/proofs/service/card-trails.ts';
+import { digestWith } from '../../src/features/proofs/service/digest.ts';
+import type { Finding } from '../../src/features/proofs/service/row-check.ts';
 
 const currency = currencyOf('USD');
 const cardId = 17;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { editableFields, fixedFields, propertyOf } from '../../src/domain/cards/fields.ts';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { versionTagOf } from '../../src/service/cards/version.ts';
+import { editableFields, fixedFields, propertyOf } from '../../src/core/cards/domain/fields.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import { amount, cardWith } from './samples.ts';
 
 /** The values of a card that a change can change, except its version. */

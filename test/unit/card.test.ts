@@ -10,7 +10,7 @@ import {
   validateChanges,
   type Card,
   type CardChanges,
-} from '../../src/domain/cards/card.ts';
+} from '../../src/core/cards/domain/card.ts';
 import { amount, cardWith } from './samples.ts';
 
 const today = '2026-06-15';

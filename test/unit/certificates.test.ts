@@ -6,22 +6,25 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { parseRenewalWindow } from '../../src/platform/acme/client.ts';
-import { renewalIdOf, signingRequestOf } from '../../src/platform/acme/der.ts';
-import { AcmeProblem, explainProblem } from '../../src/platform/acme/problem.ts';
+import { parseRenewalWindow } from '../../src/features/https/platform/acme/client.ts';
+import { renewalIdOf, signingRequestOf } from '../../src/features/https/platform/acme/der.ts';
+import { AcmeProblem, explainProblem } from '../../src/features/https/platform/acme/problem.ts';
 import {
   makeCertificateFolder,
   openCertificateFolder,
   type CertificateFolder,
   type StoredState,
-} from '../../src/platform/certificates/folder.ts';
-import { CertificateKeeper, type KeeperOptions } from '../../src/platform/certificates/keeper.ts';
-import { nextWindowMs, renewalAt, retryMs } from '../../src/platform/certificates/renewal.ts';
-import { assessCertificate } from '../../src/domain/health.ts';
+} from '../../src/features/https/platform/certificates/folder.ts';
+import {
+  CertificateKeeper,
+  type KeeperOptions,
+} from '../../src/features/https/platform/certificates/keeper.ts';
+import { nextWindowMs, renewalAt, retryMs } from '../../src/features/https/platform/certificates/renewal.ts';
+import { assessCertificate } from '../../src/features/health/domain/health.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { checkCertificate } from '../../src/cli/doctor/certificate.ts';
+import { checkCertificate } from '../../src/features/doctor/cli/certificate.ts';
 import { certificateText, progressText } from '../../src/start/message.ts';
-import { tryLockFile } from '../../src/storage/sqlite/file-lock.ts';
+import { tryLockFile } from '../../src/database/sqlite/file-lock.ts';
 import { certificate } from '../support/certificate.ts';
 import { issueCertificateFor } from '../support/issued-certificate.ts';
 import { makeScratchFolder } from '../support/scratch.ts';

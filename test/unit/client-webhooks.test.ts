@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { signatureHeaders } from '../../src/delivery/webhooks/signature.ts';
+import { signatureHeaders } from '../../src/features/webhooks/delivery/signature.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import * as examples from '../../src/api/examples.ts';
 import { WebhookError, verifyWebhook, type ReceivedWebhook } from '../../packages/client/src/index.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
-import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
-import { tagOf } from '../../src/domain/cards/code.ts';
+import { CodeCohorts } from '../../src/core/cards/storage/code-cohorts.ts';
+import { tagOf } from '../../src/core/cards/domain/code.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 
 const store = 1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barcodeOf, qrModulesOfText, type Barcode } from '../../src/domain/cards/symbol.ts';
-import { codeAlphabet } from '../../src/domain/cards/code.ts';
+import { barcodeOf, qrModulesOfText, type Barcode } from '../../src/core/cards/domain/symbol.ts';
+import { codeAlphabet } from '../../src/core/cards/domain/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { terminalQr } from '../../src/start/terminal-qr.ts';
 

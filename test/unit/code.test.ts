@@ -11,7 +11,7 @@ import {
   randomCode,
   randomTag,
   tagOf,
-} from '../../src/domain/cards/code.ts';
+} from '../../src/core/cards/domain/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 

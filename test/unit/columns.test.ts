@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import {
   money,
   columns,
@@ -11,10 +11,10 @@ import {
   textOrNull,
   writeOnly,
   type RowOf,
-} from '../../src/storage/sql/columns.ts';
-import { sql } from '../../src/storage/sql/sql.ts';
-import { Fragment, fragment, type Dialect } from '../../src/storage/sql/fragments.ts';
-import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+} from '../../src/database/sql/columns.ts';
+import { sql } from '../../src/database/sql/sql.ts';
+import { Fragment, fragment, type Dialect } from '../../src/database/sql/fragments.ts';
+import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 
 const notes = columns({
   id: integer('id'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { amountText, decimalText, signedText } from '../../src/console/kit/format.ts';
+import { amountText, decimalText, signedText } from '../../src/pages/kit/format.ts';
 import { money } from '../support/fixtures.ts';
 
 test('where text runs from right to left, a mark keeps the sign of a currency at its letters', () => {

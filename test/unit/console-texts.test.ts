@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { parseSync, Visitor } from 'oxc-parser';
-import { pageLanguages, type TextLanguage } from '../../src/console/kit/texts.ts';
+import { pageLanguages, type TextLanguage } from '../../src/pages/kit/texts.ts';
 
 type Texts = { readonly [name: string]: string | Texts };
 type Text = { readonly name: string; readonly text: string };
 
-const folder = 'src/console/locales';
+const folder = 'src/pages/locales';
 const scripts = globSync('src/**/*.ts').map((path) => ({ path, source: readFileSync(path, 'utf8') }));
-const pages = scripts.filter(({ path }) => path.startsWith('src/console/'));
+const pages = scripts.filter(({ path }) => /^src\/(?:pages|features\/[\w-]+\/pages)\//.test(path));
 
 const catalogues = Object.fromEntries(
   pageLanguages.map((language) => [
@@ -106,8 +106,8 @@ const productNames = {
 test('the product has one name in each language', () => {
   for (const language of pageLanguages) {
     const files = [
-      `src/console/locales/public/${language}.json`,
-      `src/delivery/email/locales/${language}.json`,
+      `src/pages/locales/public/${language}.json`,
+      `src/features/emails/delivery/locales/${language}.json`,
     ];
     const outside = files.map((path) => readFileSync(path, 'utf8'));
     for (const text of [

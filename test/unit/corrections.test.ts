@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { resultOf } from '../../src/domain/paused.ts';
-import { correctionLinesMax, readCorrections } from '../../src/domain/emails/corrections.ts';
-import { MalformedTable } from '../../src/domain/table-text.ts';
+import { resultOf } from '../../src/core/domain/paused.ts';
+import { correctionLinesMax, readCorrections } from '../../src/features/emails/domain/corrections.ts';
+import { MalformedTable } from '../../src/core/tables/domain/table-text.ts';
 
 const wrong = new Set(['ada@exmaple.com', 'grace@example.con']);
 

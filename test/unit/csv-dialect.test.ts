@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { csvDialectOf } from '../../src/console/kit/format.ts';
-import { csvOf, csvOfLines, textOfCell } from '../../src/domain/csv.ts';
-import { tableOf } from '../../src/domain/table-text.ts';
+import { csvDialectOf } from '../../src/pages/kit/format.ts';
+import { csvOf, csvOfLines, textOfCell } from '../../src/core/tables/domain/csv.ts';
+import { tableOf } from '../../src/core/tables/domain/table-text.ts';
 
 test('amounts have the decimal sign of the language, and the file a mark and its separator', () => {
   const rows = [{ day: '2026-11-24', amount: { decimal: '-1234.50' }, count: 12 }];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyCodes, currencyOf, findCurrency } from '../../src/domain/money/currency.ts';
+import { currencyCodes, currencyOf, findCurrency } from '../../src/core/money/domain/currency.ts';
 
 /** From ISO 4217, list one. `Intl` has other digits for the marked ones. */
 const decimals: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { dayOf, dayPattern, formatInstant, isTimeZone, parseDay } from '../../src/domain/day.ts';
+import { dayOf, dayPattern, formatInstant, isTimeZone, parseDay } from '../../src/core/domain/day.ts';
 import { errorOf, show, valueOf } from './samples.ts';
 
 test('an existing day is accepted', async (t) => {

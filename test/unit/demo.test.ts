@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { dayOf } from '../../src/domain/day.ts';
-import { planDemo, type DemoStep } from '../../src/domain/stores/demo.ts';
+import { dayOf } from '../../src/core/domain/day.ts';
+import { planDemo, type DemoStep } from '../../src/features/sandbox/domain/demo.ts';
 import { seeded } from '../support/seeded.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;

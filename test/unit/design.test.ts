@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { legibilityOn, type Colour } from '../../src/delivery/email/colour.ts';
+import { legibilityOn, type Colour } from '../../src/features/emails/delivery/colour.ts';
 import {
   cardDesigns,
   designColors,
   designOf,
   parseDesign,
   type PicturedDesign,
-} from '../../src/domain/cards/design.ts';
+} from '../../src/core/cards/domain/design.ts';
 
-const assets = new URL('../../src/console/assets/', import.meta.url);
+const assets = new URL('../../src/pages/assets/', import.meta.url);
 const sheet = readFileSync(new URL('largesse.css', assets), 'utf8');
 const pictured = Object.keys(designColors) as readonly PicturedDesign[];
 

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import isEmail from 'validator/lib/isEmail.js';
 import { isWithin } from '../support/deadline.ts';
-import { emailLengthMax, parseEmail } from '../../src/domain/email-address.ts';
+import { emailLengthMax, parseEmail } from '../../src/core/domain/email-address.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('an email is stored as given, in normalization form C and without surrounding blanks', async (t) => {

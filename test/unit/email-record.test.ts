@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { EmailDelivery } from '../../src/domain/emails/email.ts';
-import { emailRecordOf } from '../../src/domain/emails/record.ts';
-import type { Delivery } from '../../src/domain/events/webhook.ts';
-import { attemptRecordOf, deliveryRecordOf } from '../../src/domain/events/webhook-record.ts';
+import type { EmailDelivery } from '../../src/core/emails/domain/email.ts';
+import { emailRecordOf } from '../../src/features/emails/domain/record.ts';
+import type { Delivery } from '../../src/features/webhooks/domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf } from '../../src/features/webhooks/domain/webhook-record.ts';
 import { emailWith, show, sameIds } from './samples.ts';
 
 const now = Date.UTC(2026, 5, 15, 12, 1);

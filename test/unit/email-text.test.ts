@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { emailKinds } from '../../src/domain/emails/email.ts';
+import { emailKinds } from '../../src/core/emails/domain/email.ts';
 import {
   emailTextLengths,
   emailTextParts,
@@ -10,9 +10,9 @@ import {
   hasLines,
   readEmailText,
   textsIn,
-} from '../../src/domain/emails/wording.ts';
-import { languages } from '../../src/delivery/email/language.ts';
-import { standardTexts } from '../../src/delivery/email/wording.ts';
+} from '../../src/features/emails/domain/wording.ts';
+import { languages } from '../../src/features/emails/delivery/language.ts';
+import { standardTexts } from '../../src/features/emails/delivery/wording.ts';
 
 const subject = { kind: 'gift_card', part: 'subject' } as const;
 const intro = { kind: 'gift_card', part: 'intro' } as const;

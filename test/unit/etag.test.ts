@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { versionTagOf } from '../../src/service/cards/version.ts';
+import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import { etagOf, isKnown, matchedVersions } from '../../src/http/etag.ts';
 import { cardWith, show } from './samples.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { hasDetails, parseObject, readDetails } from '../../src/service/proofs/event-record.ts';
+import { hasDetails, parseObject, readDetails } from '../../src/features/proofs/service/event-record.ts';
 
 const record = '{"gift_card":{"id":1,"balance":"1.00"}';
 const ids = '"id":4503599627370497,"gift_card_id":4503599627370498';

@@ -7,8 +7,8 @@ import {
   cardUpdateEvents,
   customerCreatedEvent,
   eventJson,
-} from '../../src/domain/events/event.ts';
-import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
+} from '../../src/core/events/domain/event.ts';
+import { holdRecordOf, recordOf, transactionOf } from '../../src/core/cards/domain/record.ts';
 import { amount, cardWith, holdWith, transferWith, sameIds } from './samples.ts';
 
 const card = cardWith({ version: 4 });

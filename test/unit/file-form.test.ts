@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readFileForm } from '../../src/console/kit/file-form.ts';
+import { readFileForm } from '../../src/pages/kit/file-form.ts';
 
 async function sent(form: FormData): Promise<{ readonly type: string; readonly bytes: Uint8Array }> {
   const response = new Response(form);

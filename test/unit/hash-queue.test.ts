@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'node:test';
-import { Fault } from '../../src/domain/fault.ts';
-import { hashQueue, type HashClient } from '../../src/service/staff/hash-queue.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { hashQueue, type HashClient } from '../../src/features/staff/service/hash-queue.ts';
 
 type Outcome = 'waiting' | 'running' | 'done' | 'overloaded';
 

@@ -8,9 +8,9 @@ import {
   findMachineProblems,
   isBackupOverdue,
   type MachineCondition,
-} from '../../src/domain/health.ts';
-import { troubleIn, troubleOf } from '../../src/delivery/email/trouble.ts';
-import { mayBeIll } from '../../src/service/health.ts';
+} from '../../src/features/health/domain/health.ts';
+import { troubleIn, troubleOf } from '../../src/features/email-server/delivery/trouble.ts';
+import { mayBeIll } from '../../src/features/health/service/health.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 const now = 100 * day;

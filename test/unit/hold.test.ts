@@ -6,7 +6,7 @@ import {
   holdSecondsDefault,
   holdSecondsMax,
   type HoldStatus,
-} from '../../src/domain/money/hold.ts';
+} from '../../src/core/money/domain/hold.ts';
 
 test('a hold lasts 15 minutes by default, 7 days in a new store and 90 days at most', () => {
   assert.deepEqual([holdSecondsDefault, holdLimitDefaultDays, holdSecondsMax], [900, 7, 90 * 86_400]);

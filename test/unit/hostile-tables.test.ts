@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { fileAlone, parseBatchFile } from '../../src/domain/batches/table.ts';
-import { MalformedTable } from '../../src/domain/table-text.ts';
-import { readTableBytes } from '../../src/service/batches/table-reader.ts';
-import { withPauses } from '../../src/service/batches/table-turns.ts';
+import { fileAlone, parseBatchFile } from '../../src/features/batches/domain/table.ts';
+import { MalformedTable } from '../../src/core/tables/domain/table-text.ts';
+import { readTableBytes } from '../../src/features/batches/service/table-reader.ts';
+import { withPauses } from '../../src/features/batches/service/table-turns.ts';
 import { hostileTables } from '../support/hostile-tables.ts';
 import { storeWith } from './samples.ts';
 

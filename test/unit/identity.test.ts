@@ -8,7 +8,7 @@ import {
   parsePhone,
   phoneLink,
   shownLink,
-} from '../../src/domain/stores/identity.ts';
+} from '../../src/core/stores/domain/identity.ts';
 
 test('a phone number keeps its spelling, and its link has only its digits', () => {
   for (const [typed, link] of [

@@ -3,18 +3,22 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { DaySum } from '../../src/domain/books/books.ts';
-import { journalOf, withoutLocations, type JournalLine } from '../../src/domain/books/reports.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { formatDatev, parseDatev, type Datev } from '../../src/domain/stores/datev.ts';
-import { journalAccounts, type AccountNames, type JournalAccount } from '../../src/domain/stores/store.ts';
-import { postingsOf } from '../../src/service/books/datev-file.ts';
+import type { DaySum } from '../../src/features/books/domain/books.ts';
+import { journalOf, withoutLocations, type JournalLine } from '../../src/features/books/domain/reports.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { formatDatev, parseDatev, type Datev } from '../../src/features/books/domain/datev.ts';
+import {
+  journalAccounts,
+  type AccountNames,
+  type JournalAccount,
+} from '../../src/core/stores/domain/store.ts';
+import { postingsOf } from '../../src/features/books/service/datev-file.ts';
 import {
   journalFile,
   journalFileProblem,
   type JournalFormat,
   type JournalSource,
-} from '../../src/service/books/journal-file.ts';
+} from '../../src/features/books/service/journal-file.ts';
 
 const eur = currencyOf('EUR');
 const datev: Datev = { consultant: 29098, client: 55003, firstMonth: 7, accountLength: 4 };

@@ -20,7 +20,7 @@ import {
   type Movement,
   type Transfer,
   type TransferKind,
-} from '../../src/domain/money/ledger.ts';
+} from '../../src/core/money/domain/ledger.ts';
 import { amount, transferWith } from './samples.ts';
 
 const transfer = transferWith();

@@ -9,8 +9,8 @@ import {
   inclusionProofOf,
   subtreesOf,
   type LeafRange,
-} from '../../src/domain/proofs/log-tree.ts';
-import { leafHash, nodeHash, rootOf } from '../../src/service/proofs/log.ts';
+} from '../../src/features/proofs/domain/log-tree.ts';
+import { leafHash, nodeHash, rootOf } from '../../src/features/proofs/service/log.ts';
 import { consistencyRoots, inclusionRoot } from '../../examples/verify-ledger.ts';
 
 /** The leaves of the tests of Certificate Transparency. */

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { blankImage, qrImage } from '../../src/delivery/email/qr.ts';
-import { logoBytesMax, readLogo } from '../../src/domain/emails/logo.ts';
+import { blankImage, qrImage } from '../../src/features/emails/delivery/qr.ts';
+import { logoBytesMax, readLogo } from '../../src/features/emails/domain/logo.ts';
 import { Secret } from '../../src/platform/secret.ts';
 
 const png = Buffer.from(qrImage(new Secret('qyw7j8tjrj3pvkhh'), null).png);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { currencyOf, type Currency } from '../../src/domain/money/currency.ts';
+import { currencyOf, type Currency } from '../../src/core/money/domain/currency.ts';
 import {
   decimalPattern,
   equal,
@@ -11,7 +11,7 @@ import {
   integerDigitsMax,
   parseAmount,
   subtract,
-} from '../../src/domain/money/money.ts';
+} from '../../src/core/money/domain/money.ts';
 import { amount, anyCurrency, anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 const usd = currencyOf('USD');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { openApiDocument, type OpenApiDocument } from '../../src/docs/openapi.ts';
+import { openApiDocument, type OpenApiDocument } from '../../src/features/reference/docs/openapi.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 export type Operation = NonNullable<OpenApiDocument['paths'][string]['get']>;

@@ -1,7 +1,7 @@
 /** The documentation of each operation. The compiler requires an entry for every operation. */
 
-import { filteredFields } from '../../src/domain/cards/field-filters.ts';
-import type { FaultCode } from '../../src/domain/fault.ts';
+import { filteredFields } from '../../src/core/cards/domain/field-filters.ts';
+import type { FaultCode } from '../../src/core/domain/fault.ts';
 import { operations, type OperationId } from '../../src/api/index.ts';
 
 /** Statuses of any operation: rejected before the handler, or failed. */

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { recordOf } from '../../src/domain/record.ts';
-import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
-import { batchFields } from '../../src/api/batches.ts';
+import { recordOf } from '../../src/core/cards/domain/record.ts';
+import { readOnlyFields as claimableFields } from '../../src/core/cards/api/cards.ts';
+import { batchFields } from '../../src/features/batches/api/batches.ts';
 import type { Fields } from '../../src/api/field.ts';
-import { stockFields, voidFields } from '../../src/api/stocks.ts';
-import { locationFields } from '../../src/api/locations.ts';
-import { detailFields } from '../../src/api/card-fields.ts';
-import * as parameters from '../../src/api/fields.ts';
-import { advanceFields } from '../../src/api/test-clock.ts';
-import { webhookEvents, webhookUrl } from '../../src/api/webhook-fields.ts';
-import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
+import { stockFields, voidFields } from '../../src/features/stock/api/stocks.ts';
+import { locationFields } from '../../src/core/stores/api/locations.ts';
+import { detailFields } from '../../src/core/cards/api/card-fields.ts';
+import * as parameters from '../../src/core/cards/api/fields.ts';
+import { advanceFields } from '../../src/features/sandbox/api/test-clock.ts';
+import { webhookEvents, webhookUrl } from '../../src/features/webhooks/api/webhook-fields.ts';
+import { byField, cardFieldNames, editableFields } from '../../src/core/cards/domain/fields.ts';
 import { operations } from '../../src/api/index.ts';
-import { published } from '../../src/docs/published.ts';
+import { published } from '../../src/features/reference/docs/published.ts';
 import {
   bodySchema,
   documentedBody,

@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { checkpointRecordOf } from '../../src/domain/proofs/checkpoint.ts';
-import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batches/record.ts';
-import { locationRecordOf } from '../../src/domain/stores/location.ts';
-import { stockRecordOf } from '../../src/domain/stocks/record.ts';
+import { checkpointRecordOf } from '../../src/features/proofs/domain/checkpoint.ts';
+import { batchCardRecordOf, batchRecordOf } from '../../src/features/batches/domain/record.ts';
+import { locationRecordOf } from '../../src/core/stores/domain/location.ts';
+import { stockRecordOf } from '../../src/features/stock/domain/record.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { erasureRecordOf } from '../../src/domain/customers/erasure-record.ts';
-import { customerRecordOf } from '../../src/domain/customers/customer.ts';
-import type { HistoryEntry } from '../../src/domain/cards/history.ts';
-import { historyRecordOf } from '../../src/domain/cards/history-record.ts';
-import { emailRecordOf } from '../../src/domain/emails/record.ts';
-import { eventJson } from '../../src/domain/events/event.ts';
-import { eventTypes } from '../../src/domain/events/event-type.ts';
+import { erasureRecordOf } from '../../src/features/privacy/domain/erasure-record.ts';
+import { customerRecordOf } from '../../src/core/customers/domain/customer.ts';
+import type { HistoryEntry } from '../../src/core/cards/domain/history.ts';
+import { historyRecordOf } from '../../src/core/cards/domain/history-record.ts';
+import { emailRecordOf } from '../../src/features/emails/domain/record.ts';
+import { eventJson } from '../../src/core/events/domain/event.ts';
+import { eventTypes } from '../../src/core/events/domain/event-type.ts';
 import {
   balanceRecordOf,
   holdRecordOf,
@@ -22,13 +22,13 @@ import {
   spendableRecordOf,
   tillRecordOf,
   transactionOf,
-} from '../../src/domain/record.ts';
-import type { Delivery, Webhook } from '../../src/domain/events/webhook.ts';
+} from '../../src/core/cards/domain/record.ts';
+import type { Delivery, Webhook } from '../../src/features/webhooks/domain/webhook.ts';
 import {
   attemptRecordOf,
   deliveryRecordOf,
   webhookRecordOf,
-} from '../../src/domain/events/webhook-record.ts';
+} from '../../src/features/webhooks/domain/webhook-record.ts';
 import {
   bodySchema,
   described,
@@ -40,7 +40,7 @@ import {
   type Json,
 } from './openapi-document.ts';
 import { operations } from '../../src/api/index.ts';
-import { eventSchemas } from '../../src/docs/webhooks.ts';
+import { eventSchemas } from '../../src/features/reference/docs/webhooks.ts';
 import { expectedOperations } from './openapi-expected.ts';
 import {
   amount,

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { cardFieldNames } from '../../src/domain/cards/fields.ts';
-import { parseDay } from '../../src/domain/day.ts';
-import { InexactNumber } from '../../src/domain/money/money.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { cardFieldNames } from '../../src/core/cards/domain/fields.ts';
+import { parseDay } from '../../src/core/domain/day.ts';
+import { InexactNumber } from '../../src/core/money/domain/money.ts';
 import type { Parsed } from '../../src/platform/parsed.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 import {
   integerFromForm,
   type Field as Parameter,
   type FieldContext as Reading,
 } from '../../src/api/field.ts';
-import { batchFields } from '../../src/api/batches.ts';
-import { detailFields } from '../../src/api/card-fields.ts';
-import * as parameters from '../../src/api/fields.ts';
-import * as webhookParameters from '../../src/api/webhook-fields.ts';
-import { cardFilters } from '../../src/api/list-fields.ts';
+import { batchFields } from '../../src/features/batches/api/batches.ts';
+import { detailFields } from '../../src/core/cards/api/card-fields.ts';
+import * as parameters from '../../src/core/cards/api/fields.ts';
+import * as webhookParameters from '../../src/features/webhooks/api/webhook-fields.ts';
+import { cardFilters } from '../../src/core/cards/api/list-fields.ts';
 import { amount, anyCurrency, anyUnits, errorOf, show, storeWith, valueOf } from './samples.ts';
 
 const noon = Date.UTC(2026, 5, 15, 12);

@@ -7,7 +7,7 @@ import {
   reasonAgainst,
   serversOf,
   type WritableHost,
-} from '../../src/storage/postgres/primary.ts';
+} from '../../src/database/postgres/primary.ts';
 
 function host(name: string, timeline: number, { system = '7', startedAt = name } = {}): WritableHost {
   return { host: name, server: { system, timeline, startedAt } };

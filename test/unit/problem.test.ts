@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault, type FaultCode } from '../../src/domain/fault.ts';
+import { Fault, type FaultCode } from '../../src/core/domain/fault.ts';
 import {
   problemBody,
   problemContentType,

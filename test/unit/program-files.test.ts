@@ -14,7 +14,7 @@ const using = (pattern: RegExp): readonly string[] =>
 test('no other module finds files next to itself or starts a thread', () => {
   assert.deepEqual(using(/\bimport\.meta\b/).toSorted(), [
     'src/cli.ts', // the cache of compiled sources
-    'src/console/kit/assets.ts', // files of other packages
+    'src/pages/kit/assets.ts', // files of other packages
     'src/platform/program-files.ts',
   ]);
   assert.deepEqual(using(/\bnew Worker\(/), ['src/platform/program-files.ts']);
@@ -46,8 +46,8 @@ test('a CommonJS package that is imported when it is needed has only its default
 });
 
 test('the files of a folder are listed in order', () => {
-  const files = programFilesIn('storage/migrations');
+  const files = programFilesIn('database/migrations');
   assert.deepEqual(files, files.toSorted());
   assert.equal(files[0], '0001_schema.postgres.sql');
-  assert.match(readProgramFile('storage/migrations/0001_schema.sqlite.sql').toString(), /^create table /m);
+  assert.match(readProgramFile('database/migrations/0001_schema.sqlite.sql').toString(), /^create table /m);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { Fault } from '../../src/domain/fault.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
 import { rateLimiter, visitorLimiter } from '../../src/http/rate-limit.ts';
 
 /** A time of realistic size, to include the rounding of doubles in production. */

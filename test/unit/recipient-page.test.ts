@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cardLink, previewLink, recipientPageUrl } from '../../src/domain/emails/recipient-page.ts';
+import { cardLink, previewLink, recipientPageUrl } from '../../src/core/emails/domain/recipient-page.ts';
 import { Secret } from '../../src/platform/secret.ts';
 
 const base = 'https://cards.example';

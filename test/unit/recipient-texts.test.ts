@@ -4,16 +4,16 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import test from 'node:test';
-import { cardDesigns } from '../../src/domain/cards/design.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
-import { fill, fillPlain } from '../../src/console/kit/texts.ts';
+import { cardDesigns } from '../../src/core/cards/domain/design.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { recipientLanguageOf, recipientLanguages } from '../../src/features/recipient/pages/texts.ts';
+import { fill, fillPlain } from '../../src/pages/kit/texts.ts';
 import { markup } from '../../src/platform/markup.ts';
-import { languageOf, languages } from '../../src/delivery/email/language.ts';
+import { languageOf, languages } from '../../src/features/emails/delivery/language.ts';
 
 type Area = 'recipient' | 'buyer';
 
-const folder = 'src/console/locales/public';
+const folder = 'src/pages/locales/public';
 
 function textsOf(tag: string, area: Area = 'recipient'): ReadonlyMap<string, string> {
   const file = readFileSync(`${folder}/${tag}.json`, 'utf8');
@@ -53,8 +53,8 @@ function testTexts(area: Area, sources: string): void {
   });
 }
 
-testTexts('recipient', 'src/console/recipient/*.ts');
-testTexts('buyer', 'src/console/buy/*.ts');
+testTexts('recipient', 'src/features/recipient/pages/*.ts');
+testTexts('buyer', 'src/features/online-sales/pages/buy/*.ts');
 
 test('the page is in the first language that the browser accepts, or in that of the store', () => {
   const services = { customerLanguage: languageOf };

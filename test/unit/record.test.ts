@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/cards/card.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
 import type { PublicIds } from '../../src/platform/public-id.ts';
-import type { Transfer } from '../../src/domain/money/ledger.ts';
-import { InexactNumber } from '../../src/domain/money/money.ts';
-import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
+import type { Transfer } from '../../src/core/money/domain/ledger.ts';
+import { InexactNumber } from '../../src/core/money/domain/money.ts';
+import { readOnlyFields as claimableFields } from '../../src/core/cards/api/cards.ts';
 import {
   holdRecordOf,
   matchesRecord as isTrueOn,
@@ -13,7 +13,7 @@ import {
   spendableRecordOf,
   transactionOf,
   type ReadOnlyField,
-} from '../../src/domain/record.ts';
+} from '../../src/core/cards/domain/record.ts';
 import { amount, cardWith, holdWith, show, transferWith, sameIds } from './samples.ts';
 
 /** In the specification's order. Only a creation also returns `code`. */

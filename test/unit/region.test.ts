@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { amountText, dayText, decimalText, timeText } from '../../src/console/kit/format.ts';
-import { byLanguage, pageLanguageOf } from '../../src/console/kit/texts.ts';
-import { senderOf } from '../../src/delivery/email/sender.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { defaultEmailSettings } from '../../src/domain/emails/email.ts';
-import { localeIn, regionOf } from '../../src/domain/stores/region.ts';
+import { amountText, dayText, decimalText, timeText } from '../../src/pages/kit/format.ts';
+import { byLanguage, pageLanguageOf } from '../../src/pages/kit/texts.ts';
+import { senderOf } from '../../src/features/emails/delivery/sender.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { defaultEmailSettings } from '../../src/core/emails/domain/email.ts';
+import { localeIn, regionOf } from '../../src/core/stores/domain/region.ts';
 import { money, newStore } from '../support/fixtures.ts';
 
 function place(

@@ -9,9 +9,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { upgrade, type Installed } from '../../src/cli/upgrading.ts';
-import { readNewest } from '../../src/delivery/releases/download.ts';
-import { isLater, parseReleaseKey, readReleaseList, signedPrefix } from '../../src/platform/releases/list.ts';
+import { upgrade, type Installed } from '../../src/features/upgrade/cli/upgrading.ts';
+import { readNewest } from '../../src/features/upgrade/delivery/download.ts';
+import {
+  isLater,
+  parseReleaseKey,
+  readReleaseList,
+  signedPrefix,
+} from '../../src/features/upgrade/platform/list.ts';
 import { runCommand } from '../support/command-line.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 

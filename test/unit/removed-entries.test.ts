@@ -11,25 +11,25 @@ import test from 'node:test';
 type Removals = Readonly<Record<string, string>>;
 
 const entries: Removals = {
-  'domain/cards/change.ts': '...otherDetails,',
-  'domain/cards/new-card.ts': '...details,',
-  'domain/customers/redaction.ts': "...notedFields.map((name) => ['gift_card', name] as const),",
-  'domain/schemas.ts': "note: detail('note'),",
-  'storage/cards/card.ts': '...detailColumns(editableFields),',
-  'storage/cards/filter.ts': '...fieldFiltersOf({}),',
-  'storage/customers/erasure.ts': '...personalFields.map((name) => emptied(name, true)),',
-  'service/cards/export.ts': '...byField(listedFields, () => true as const),',
-  'service/cards/filter.ts': '...fieldFiltersOf(sent),',
-  'service/cards/version.ts': '...byProperty(editableFields.map(propertyOf), () => null),',
-  'service/cards/past-card.ts': 'meetsFieldFilters(card, filter) &&',
-  'api/cards.ts': '...byField(editableFields, (name) => detailFields[name]),',
-  'api/list-fields.ts': '...detailFilters,',
-  'cli/card.ts': '...listedFields.map(optionOf),',
-  'console/cards/query.ts':
+  'core/cards/domain/change.ts': '...otherDetails,',
+  'core/cards/domain/new-card.ts': '...details,',
+  'features/privacy/domain/redaction.ts': "...notedFields.map((name) => ['gift_card', name] as const),",
+  'core/cards/domain/schemas.ts': "note: detail('note'),",
+  'core/cards/storage/card.ts': '...detailColumns(editableFields),',
+  'core/cards/storage/filter.ts': '...fieldFiltersOf({}),',
+  'features/privacy/storage/erasure.ts': '...personalFields.map((name) => emptied(name, true)),',
+  'core/cards/service/export.ts': '...byField(listedFields, () => true as const),',
+  'core/cards/service/filter.ts': '...fieldFiltersOf(sent),',
+  'core/cards/service/version.ts': '...byProperty(editableFields.map(propertyOf), () => null),',
+  'core/cards/service/past-card.ts': 'meetsFieldFilters(card, filter) &&',
+  'core/cards/api/cards.ts': '...byField(editableFields, (name) => detailFields[name]),',
+  'core/cards/api/list-fields.ts': '...detailFilters,',
+  'features/card-commands/cli/card.ts': '...listedFields.map(optionOf),',
+  'features/card-pages/pages/query.ts':
     '...byField(filteredFields, (name) => (value: string) => readFilter(name, value)),',
-  'console/cards/edit.ts': '${otherFields.filter(isEditable).map(input)}',
-  'console/cards/issue.ts': '${otherFields.map((name) => detail(name))}',
-  'console/cards/card.ts': '${otherFacts}',
+  'features/card-pages/pages/edit.ts': '${otherFields.filter(isEditable).map(input)}',
+  'features/card-pages/pages/issue.ts': '${otherFields.map((name) => detail(name))}',
+  'features/card-pages/pages/card.ts': '${otherFacts}',
 };
 
 /** Compiles a copy of `src` without these texts. Returns the files with errors. */

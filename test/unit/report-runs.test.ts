@@ -3,10 +3,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Fault } from '../../src/domain/fault.ts';
-import { reportRuns, type ReportSource, type RequestedReport } from '../../src/service/books/report-runs.ts';
-import { resolved } from '../../src/storage/sql/sql.ts';
-import { createTurns } from '../../src/service/turns.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import {
+  reportRuns,
+  type ReportSource,
+  type RequestedReport,
+} from '../../src/features/books/service/report-runs.ts';
+import { resolved } from '../../src/database/sql/sql.ts';
+import { createTurns } from '../../src/core/service/turns.ts';
 
 const anyStore = { id: 1, domain: 'flowers.example', timeZone: 'UTC', accountNames: {} };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import fc from 'fast-check';
-import { packResponse, unpackResponse } from '../../src/service/requests/response-packing.ts';
+import { packResponse, unpackResponse } from '../../src/core/requests/service/response-packing.ts';
 
 const creation = {
   status: 201,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { namesItsColumns, rowMaker } from '../../src/storage/sql/rows.ts';
+import { namesItsColumns, rowMaker } from '../../src/database/sql/rows.ts';
 
 test('a row has each value under the name of its column', () => {
   const rowOf = rowMaker(['id', 'customer_email', 'note']);

@@ -3,18 +3,18 @@
 import type { PublicId, PublicIds } from '../../src/platform/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Stock } from '../../src/domain/stocks/stock.ts';
-import type { Batch } from '../../src/domain/batches/batch.ts';
-import { noDetails } from '../../src/domain/cards/fields.ts';
-import type { Card } from '../../src/domain/cards/card.ts';
-import { currencyCodes, currencyOf } from '../../src/domain/money/currency.ts';
-import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { Hold } from '../../src/domain/money/hold.ts';
-import type { Transfer } from '../../src/domain/money/ledger.ts';
-import type { EmailDelivery } from '../../src/domain/emails/email.ts';
-import type { Money } from '../../src/domain/money/money.ts';
+import type { Stock } from '../../src/features/stock/domain/stock.ts';
+import type { Batch } from '../../src/features/batches/domain/batch.ts';
+import { noDetails } from '../../src/core/cards/domain/fields.ts';
+import type { Card } from '../../src/core/cards/domain/card.ts';
+import { currencyCodes, currencyOf } from '../../src/core/money/domain/currency.ts';
+import { Fault, type FaultCode } from '../../src/core/domain/fault.ts';
+import type { Hold } from '../../src/core/money/domain/hold.ts';
+import type { Transfer } from '../../src/core/money/domain/ledger.ts';
+import type { EmailDelivery } from '../../src/core/emails/domain/email.ts';
+import type { Money } from '../../src/core/money/domain/money.ts';
 import type { Parsed } from '../../src/platform/parsed.ts';
-import type { Store } from '../../src/domain/stores/store.ts';
+import type { Store } from '../../src/core/stores/domain/store.ts';
 
 /** An amount in minor units, in US dollars by default. */
 export function amount(minor: bigint, code = 'USD'): Money {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { currencyOf } from '../../src/domain/money/currency.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import {
   actedInSandbox,
   movementsInSandbox,
@@ -15,9 +15,9 @@ import {
   sandboxPaymentAt,
   storeOfSession,
   type SandboxPayment,
-} from '../../src/domain/online-sales/sandbox-payment.ts';
-import { isTooShort } from '../../src/domain/online-sales/validity.ts';
-import { isHintSecret, isTestKey } from '../../src/domain/online-sales/provider-keys.ts';
+} from '../../src/features/online-sales/domain/sandbox-payment.ts';
+import { isTooShort } from '../../src/features/online-sales/domain/validity.ts';
+import { isHintSecret, isTestKey } from '../../src/features/online-sales/domain/provider-keys.ts';
 import { sessionRequest } from '../support/provider-payments.ts';
 
 const eur = currencyOf('EUR');

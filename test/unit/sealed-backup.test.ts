@@ -8,17 +8,17 @@ import test, { after } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { Encrypter } from 'age-encryption';
 import fc from 'fast-check';
-import { SealedBackupError } from '../../src/platform/sealed-backup/error.ts';
-import { headerOf, readMembers, writeMembers } from '../../src/platform/sealed-backup/members.ts';
-import { backupHeadBytes, openBackup, readBackupTime } from '../../src/platform/sealed-backup/open.ts';
+import { SealedBackupError } from '../../src/features/backups/platform/error.ts';
+import { headerOf, readMembers, writeMembers } from '../../src/features/backups/platform/members.ts';
+import { backupHeadBytes, openBackup, readBackupTime } from '../../src/features/backups/platform/open.ts';
 import {
   makeRecoveryKey,
   parseRecoveryKey,
   recoveryKeyLength,
   sheetIdOf,
-} from '../../src/platform/sealed-backup/recovery-key.ts';
-import { writeManifest, type Content } from '../../src/platform/sealed-backup/manifest.ts';
-import { sealBackup } from '../../src/platform/sealed-backup/seal.ts';
+} from '../../src/features/backups/platform/recovery-key.ts';
+import { writeManifest, type Content } from '../../src/features/backups/platform/manifest.ts';
+import { sealBackup } from '../../src/features/backups/platform/seal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-backup-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseReminderDays, stateAt } from '../../src/domain/emails/email.ts';
-import { parseSendOn, sendingInstantOf } from '../../src/domain/emails/send-on.ts';
+import { parseReminderDays, stateAt } from '../../src/core/emails/domain/email.ts';
+import { parseSendOn, sendingInstantOf } from '../../src/core/emails/domain/send-on.ts';
 import { errorOf, valueOf } from './samples.ts';
 
 const at = (text: string): number => Temporal.Instant.from(text).epochMilliseconds;

@@ -9,10 +9,10 @@ import {
   parseTimeZone,
   suggestedLimit,
   suggestionsOf,
-} from '../../src/console/gate/setup-choices.ts';
-import { currencyCodes, currencyOf } from '../../src/domain/money/currency.ts';
-import { formatMoney } from '../../src/domain/money/money.ts';
-import { domainOfName, parseDomain, parseStoreName } from '../../src/domain/stores/store.ts';
+} from '../../src/features/setup/pages/setup-choices.ts';
+import { currencyCodes, currencyOf } from '../../src/core/money/domain/currency.ts';
+import { formatMoney } from '../../src/core/money/domain/money.ts';
+import { domainOfName, parseDomain, parseStoreName } from '../../src/core/stores/domain/store.ts';
 
 test('a currency is found by its code, its name and each suggestion of the list', () => {
   for (const language of ['en', 'de', 'fr', 'es'] as const) {

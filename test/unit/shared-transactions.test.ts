@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openBatches, type BatchedScript } from '../../src/storage/postgres/batches.ts';
-import type { Session } from '../../src/storage/postgres/session.ts';
-import { resolved } from '../../src/storage/sql/sql.ts';
+import { openBatches, type BatchedScript } from '../../src/database/postgres/batches.ts';
+import type { Session } from '../../src/database/postgres/session.ts';
+import { resolved } from '../../src/database/sql/sql.ts';
 
 /** Returns the stores of each transaction if writes of these stores wait for one connection. */
 async function storesTogether(

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { openDatabase } from '../../src/start/database.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { requireSoundSqlite } from '../../src/storage/sqlite/version.ts';
+import { requireSoundSqlite } from '../../src/database/sqlite/version.ts';
 
 test('SQLite below 3.51.3 is rejected, and a later one is accepted', () => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '3.100.0', '4.0.0', process.versions['sqlite']])

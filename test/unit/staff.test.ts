@@ -11,10 +11,10 @@ import {
   visiblePlaces,
   type Role,
   worksAt,
-} from '../../src/domain/staff/staff.ts';
+} from '../../src/features/staff/domain/staff.ts';
 import { limits } from '../../src/platform/limits.ts';
-import type { HashClient } from '../../src/service/staff/hash-queue.ts';
-import { passwordsOf } from '../../src/service/staff/password.ts';
+import type { HashClient } from '../../src/features/staff/service/hash-queue.ts';
+import { passwordsOf } from '../../src/features/staff/service/password.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { tableKinds } from '../../src/storage/postgres/distribution.ts';
-import { citusDialect, postgresDialect } from '../../src/storage/postgres/dialect.ts';
+import { tableKinds } from '../../src/database/postgres/distribution.ts';
+import { citusDialect, postgresDialect } from '../../src/database/postgres/dialect.ts';
 import { allStatements, piecesMissing } from '../support/all-statements.ts';
 import { ofAllStores } from '../support/statements-of-all-stores.ts';
 import { changesRows, unboundTables } from '../support/store-bindings.ts';
@@ -13,7 +13,7 @@ const texts = await allStatements(citusDialect);
 
 const oneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
-test('the test knows every statement of src/storage', () => {
+test('the test knows every statement of the storage layer', () => {
   const missing = piecesMissing(texts.keys());
   const advice =
     'these parts of statements were not sent: call their function, with values that fit, in "given" of test/support/all-statements.ts';

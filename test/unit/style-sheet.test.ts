@@ -5,9 +5,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 
-const folder = join(import.meta.dirname, '../../src/console');
+const folder = join(import.meta.dirname, '../../src');
 const sheet = ['largesse.css', 'buy.css']
-  .map((name) => readFileSync(join(folder, 'assets', name), 'utf8'))
+  .map((name) => readFileSync(join(folder, 'pages/assets', name), 'utf8'))
   .join('\n');
 
 type Rule = {
@@ -34,7 +34,7 @@ function rulesOf(css: string): readonly Rule[] {
 /** The classes that pages and scripts can set: words in `class="…"`, and words in quotes, from which classes are made. */
 function usedClasses(): ReadonlySet<string> {
   const used = new Set<string>();
-  for (const file of globSync('**/*.{ts,js}', { cwd: folder })) {
+  for (const file of globSync('{pages,features/*/pages}/**/*.{ts,js}', { cwd: folder })) {
     const source = readFileSync(join(folder, file), 'utf8');
     const texts = [...source.matchAll(/class="([^"]*)"/g), ...source.matchAll(/'([a-z][a-z -]*)'/g)];
     for (const [, text = ''] of texts) for (const [word] of text.matchAll(/[\w-]+/g)) used.add(word);

@@ -6,18 +6,28 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import fc from 'fast-check';
-import { resultOf, stepLength, type Paused } from '../../src/domain/paused.ts';
-import { doubtsOf, fileAlone, parseBatchFile } from '../../src/domain/batches/table.ts';
-import { cellsOfLines, readHead, readTable, repairedTable } from '../../src/domain/batches/columns.ts';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { linesMax, MalformedTable, rowLengthMax, withLineFeeds } from '../../src/domain/table-text.ts';
-import { dayOfSerial, numberStyleOf, textOfNumber } from '../../src/domain/workbook-cells.ts';
-import { xmlEvents, MalformedXml } from '../../src/domain/xml.ts';
-import { readCorrections } from '../../src/domain/emails/corrections.ts';
-import { Fault } from '../../src/domain/fault.ts';
-import { readTableFile, type TableOrder } from '../../src/service/batches/table-file.ts';
-import { readTableBytes } from '../../src/service/batches/table-reader.ts';
-import { createTableTurns, withPauses } from '../../src/service/batches/table-turns.ts';
+import { resultOf, stepLength, type Paused } from '../../src/core/domain/paused.ts';
+import { doubtsOf, fileAlone, parseBatchFile } from '../../src/features/batches/domain/table.ts';
+import {
+  cellsOfLines,
+  readHead,
+  readTable,
+  repairedTable,
+} from '../../src/features/batches/domain/columns.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import {
+  linesMax,
+  MalformedTable,
+  rowLengthMax,
+  withLineFeeds,
+} from '../../src/core/tables/domain/table-text.ts';
+import { dayOfSerial, numberStyleOf, textOfNumber } from '../../src/core/tables/domain/workbook-cells.ts';
+import { xmlEvents, MalformedXml } from '../../src/core/tables/domain/xml.ts';
+import { readCorrections } from '../../src/features/emails/domain/corrections.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { readTableFile, type TableOrder } from '../../src/features/batches/service/table-file.ts';
+import { readTableBytes } from '../../src/features/batches/service/table-reader.ts';
+import { createTableTurns, withPauses } from '../../src/features/batches/service/table-turns.ts';
 import { archiveOf, workbookOf, workbookParts, type WorkbookCell } from '../support/workbook.ts';
 import { storeWith } from './samples.ts';
 

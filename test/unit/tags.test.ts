@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { lowerLetters, parseTags, searchedTag, tagsIn } from '../../src/domain/cards/tags.ts';
-import { parseLine } from '../../src/domain/text.ts';
+import { lowerLetters, parseTags, searchedTag, tagsIn } from '../../src/core/cards/domain/tags.ts';
+import { parseLine } from '../../src/core/domain/text.ts';
 
 test('tags are stored between newlines, once each, in their order', () => {
   const cases: readonly (readonly [unknown, string | null])[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { parseText, textLengthMax } from '../../src/domain/text.ts';
+import { parseText, textLengthMax } from '../../src/core/domain/text.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('empty text and null both mean null', () => {

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import test from 'node:test';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import { Fault } from '../../src/domain/fault.ts';
-import { createTurns } from '../../src/service/turns.ts';
+import { Fault } from '../../src/core/domain/fault.ts';
+import { createTurns } from '../../src/core/service/turns.ts';
 
 test('the first read starts at once, and each other one in a later turn of the event loop, in order', async () => {
   const turns = createTurns(10);

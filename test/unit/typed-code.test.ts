@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isCurrent, isKeyOf, newKey } from '../../src/console/till/key.ts';
-import { parseTypedCode } from '../../src/domain/cards/code.ts';
+import { isCurrent, isKeyOf, newKey } from '../../src/features/till/pages/key.ts';
+import { parseTypedCode } from '../../src/core/cards/domain/code.ts';
 import { manualClock, testContext } from '../support/fixtures.ts';
 
 function codesOf(typed: string): readonly string[] | undefined {

@@ -43,8 +43,8 @@ const files = globSync([
   '{examples,deploy,packaging}/**/*.{md,ts,sh}',
   'packages/client/{*.md,src/*.ts}',
   'integrations/*/{*.md,{src,test}/**/*.ts,{includes,test}/**/*.php,assets/*.js}',
-  'src/console/locales/{,public/}en.json',
-  'src/delivery/email/locales/en.json',
+  'src/pages/locales/{,public/}en.json',
+  'src/features/emails/delivery/locales/en.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
 

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { workbookOf } from '../../src/console/kit/table-file.ts';
-import type { ShownColumn, ShownTable, ExportRow } from '../../src/domain/export-table.ts';
-import { attributeIn, xmlEvents } from '../../src/domain/xml.ts';
+import { workbookOf } from '../../src/pages/kit/table-file.ts';
+import type { ShownColumn, ShownTable, ExportRow } from '../../src/core/tables/domain/export-table.ts';
+import { attributeIn, xmlEvents } from '../../src/core/tables/domain/xml.ts';
 import { openArchive } from '../../src/platform/zip.ts';
-import { readTableFile } from '../../src/service/batches/table-file.ts';
+import { readTableFile } from '../../src/features/batches/service/table-file.ts';
 
 const columns = [
   { name: 'amount', heading: 'Betrag & <x>', kind: 'text' },

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { InexactNumber } from '../../src/domain/money/money.ts';
+import { Fault, FieldErrors } from '../../src/core/domain/fault.ts';
+import { InexactNumber } from '../../src/core/money/domain/money.ts';
 import { parseBody } from '../../src/http/body.ts';
 import { isKnown, matchedVersions } from '../../src/http/etag.ts';
 import type { Field as Parameter } from '../../src/api/field.ts';
-import * as parameters from '../../src/api/fields.ts';
-import * as webhookParameters from '../../src/api/webhook-fields.ts';
+import * as parameters from '../../src/core/cards/api/fields.ts';
+import * as webhookParameters from '../../src/features/webhooks/api/webhook-fields.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from '../../src/http/query.ts';
 import { assertQuick, shorten, worstStrings } from '../support/worst-strings.ts';
 import { storeWith } from './samples.ts';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { plainClock } from '../../src/platform/clock.ts';
-import { connect } from '../../src/storage/sqlite/connection.ts';
-import { migrateDatabase } from '../../src/storage/sqlite/migrate.ts';
-import { WriteLock, type WriteTurns } from '../../src/storage/sqlite/write-lock.ts';
+import { connect } from '../../src/database/sqlite/connection.ts';
+import { migrateDatabase } from '../../src/database/sqlite/migrate.ts';
+import { WriteLock, type WriteTurns } from '../../src/database/sqlite/write-lock.ts';
 import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 

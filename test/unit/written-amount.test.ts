@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { currencyOf } from '../../src/domain/money/currency.ts';
-import { formatMoney } from '../../src/domain/money/money.ts';
+import { currencyOf } from '../../src/core/money/domain/currency.ts';
+import { formatMoney } from '../../src/core/money/domain/money.ts';
 import {
   ambiguousAmount,
   decimalSignOf,
   parseWrittenAmount,
   type DecimalSign,
-} from '../../src/domain/money/written-amount.ts';
+} from '../../src/core/tables/domain/written-amount.ts';
 
 const euro = currencyOf('EUR');
 const signs = { en: '.', de: ',', es: ',', fr: ',' } as const;

@@ -1,9 +1,9 @@
 /** A store of Largesse for a test. */
 
-import { currencyOf } from '../../../src/domain/money/currency.ts';
-import { scopes, type Scope } from '../../../src/domain/stores/store.ts';
-import { createStore } from '../../../src/service/stores/store.ts';
-import { createToken } from '../../../src/service/stores/token.ts';
+import { currencyOf } from '../../../src/core/money/domain/currency.ts';
+import { scopes, type Scope } from '../../../src/core/stores/domain/store.ts';
+import { createStore } from '../../../src/core/stores/service/store.ts';
+import { createToken } from '../../../src/core/stores/service/token.ts';
 import { readDatabaseConfig } from '../../../src/start/config.ts';
 import { openDatabase } from '../../../src/start/database.ts';
 import type { Environment } from '../../../test/support/engine-database.ts';

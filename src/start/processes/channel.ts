@@ -2,8 +2,8 @@
 
 import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
-import { Fault } from '../../domain/fault.ts';
-import type { WriteTurns } from '../../storage/sqlite/write-lock.ts';
+import { Fault } from '../../core/domain/fault.ts';
+import type { WriteTurns } from '../../database/sqlite/write-lock.ts';
 import type { Environment } from '../settings-reader.ts';
 import type { EndReason, ProcessOrder, ProcessReport } from './messages.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import PostalMime from 'postal-mime';
-import { emailFolder } from '../../../src/delivery/email/folder.ts';
+import { emailFolder } from '../../../src/features/emails/delivery/folder.ts';
 import { groupedCode, emailWith } from './samples.ts';
 
 const noon = Date.UTC(2026, 0, 15, 12);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
-import { emailKinds } from '../../../src/domain/emails/email.ts';
-import { languages } from '../../../src/delivery/email/language.ts';
-import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/email/message.ts';
-import { previewEmail } from '../../../src/delivery/email/preview.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
-import { parseSenderAddress } from '../../../src/domain/email-address.ts';
-import { currencyOf } from '../../../src/domain/money/currency.ts';
+import { emailKinds } from '../../../src/core/emails/domain/email.ts';
+import { languages } from '../../../src/features/emails/delivery/language.ts';
+import { addressesOf, messageIdOf, toEml } from '../../../src/features/emails/delivery/message.ts';
+import { previewEmail } from '../../../src/features/emails/delivery/preview.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
+import { parseSenderAddress } from '../../../src/core/domain/email-address.ts';
+import { currencyOf } from '../../../src/core/money/domain/currency.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';
 
 /** The headers of a message, unfolded: one line each. */

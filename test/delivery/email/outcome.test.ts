@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
-import type { MailerOptions } from '../../../src/delivery/email/smtp.ts';
+import type { EmailOutcome } from '../../../src/features/emails/delivery/outcome.ts';
+import type { MailerOptions } from '../../../src/features/emails/delivery/smtp.ts';
 import { smtpServer, reply, scriptedServer } from './smtp-server.ts';
 import { sendTo } from './sending.ts';
 

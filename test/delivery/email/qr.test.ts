@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { inflateSync } from 'node:zlib';
 import jsQr from 'jsqr';
-import { qrImage } from '../../../src/delivery/email/qr.ts';
-import { qrModules } from '../../../src/domain/cards/symbol.ts';
+import { qrImage } from '../../../src/features/emails/delivery/qr.ts';
+import { qrModules } from '../../../src/core/cards/domain/symbol.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { code } from './samples.ts';
 

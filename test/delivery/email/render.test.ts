@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { crc32, inflateSync } from 'node:zlib';
-import { cardDesigns, designColors, type PicturedDesign } from '../../../src/domain/cards/design.ts';
-import { brandOf, legibilityOn } from '../../../src/delivery/email/colour.ts';
-import { drawingImage } from '../../../src/delivery/email/drawing.ts';
-import { designCid } from '../../../src/delivery/email/html.ts';
-import { languageOf, languages, localeOfParts, localePartsOf } from '../../../src/delivery/email/language.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
-import en from '../../../src/delivery/email/locales/en.json' with { type: 'json' };
+import { cardDesigns, designColors, type PicturedDesign } from '../../../src/core/cards/domain/design.ts';
+import { brandOf, legibilityOn } from '../../../src/features/emails/delivery/colour.ts';
+import { drawingImage } from '../../../src/features/emails/delivery/drawing.ts';
+import { designCid } from '../../../src/features/emails/delivery/html.ts';
+import {
+  languageOf,
+  languages,
+  localeOfParts,
+  localePartsOf,
+} from '../../../src/features/emails/delivery/language.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
+import en from '../../../src/features/emails/delivery/locales/en.json' with { type: 'json' };
 import { everyContent, groupedCode, money, contentWith, senderWith } from './samples.ts';
 
 /** The text that a client shows: without tags, unescaped. */

@@ -1,13 +1,13 @@
 /** Senders, contents and emails for tests: valid by default. */
 
-import { currencyOf } from '../../../src/domain/money/currency.ts';
-import { emailKinds, type EmailKind } from '../../../src/domain/emails/email.ts';
-import type { Money } from '../../../src/domain/money/money.ts';
+import { currencyOf } from '../../../src/core/money/domain/currency.ts';
+import { emailKinds, type EmailKind } from '../../../src/core/emails/domain/email.ts';
+import type { Money } from '../../../src/core/money/domain/money.ts';
 import { Secret } from '../../../src/platform/secret.ts';
-import type { EmailContent } from '../../../src/delivery/email/content.ts';
-import { messageIdOf, type Email } from '../../../src/delivery/email/message.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
-import type { Sender } from '../../../src/delivery/email/sender.ts';
+import type { EmailContent } from '../../../src/features/emails/delivery/content.ts';
+import { messageIdOf, type Email } from '../../../src/features/emails/delivery/message.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
+import type { Sender } from '../../../src/features/emails/delivery/sender.ts';
 
 export const code = new Secret('qyw7j8tjrj3pvkhh');
 export const groupedCode = 'QYW7 J8TJ RJ3P VKHH';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { isWithin } from '../../support/deadline.ts';
-import { checkSenderDomain } from '../../../src/delivery/email/sender-domain.ts';
+import { checkSenderDomain } from '../../../src/features/email-server/delivery/sender-domain.ts';
 
 type Records = Readonly<Record<string, readonly string[] | null>>;
 

@@ -1,7 +1,7 @@
 /** Sends emails of tests. */
 
-import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
-import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
+import { createMailer, type MailerOptions } from '../../../src/features/emails/delivery/smtp.ts';
+import type { EmailOutcome } from '../../../src/features/emails/delivery/outcome.ts';
 import type { SmtpServer } from './smtp-server.ts';
 import { emailWith } from './samples.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { createMailer } from '../../../src/delivery/email/smtp.ts';
+import { createMailer } from '../../../src/features/emails/delivery/smtp.ts';
 import { parseSmtpUrl } from '../../../src/platform/smtp-url.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 

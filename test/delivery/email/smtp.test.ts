@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import PostalMime from 'postal-mime';
-import { createMailer } from '../../../src/delivery/email/smtp.ts';
-import { toEml } from '../../../src/delivery/email/message.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
+import { createMailer } from '../../../src/features/emails/delivery/smtp.ts';
+import { toEml } from '../../../src/features/emails/delivery/message.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
 import { certificateForThisMachine } from './certificate.ts';
 import { smtpServer, reply, scriptedServer } from './smtp-server.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';

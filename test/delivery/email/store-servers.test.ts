@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { connectPublic, type PublicNetwork } from '../../../src/delivery/email/public-socket.ts';
-import { createPublicMailer } from '../../../src/delivery/email/smtp.ts';
-import { storeServers } from '../../../src/delivery/email/store-servers.ts';
-import { troubleOf } from '../../../src/delivery/email/trouble.ts';
-import { noticeEmail } from '../../../src/delivery/email/notice.ts';
-import type { OpenedServer } from '../../../src/domain/emails/server.ts';
+import { connectPublic, type PublicNetwork } from '../../../src/features/emails/delivery/public-socket.ts';
+import { createPublicMailer } from '../../../src/features/emails/delivery/smtp.ts';
+import { storeServers } from '../../../src/features/emails/delivery/store-servers.ts';
+import { troubleOf } from '../../../src/features/email-server/delivery/trouble.ts';
+import { noticeEmail } from '../../../src/features/emails/delivery/notice.ts';
+import type { OpenedServer } from '../../../src/features/email-server/domain/server.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { certificateFor } from './certificate.ts';
 import { reply, scriptedServer, smtpServer, type SmtpServer } from './smtp-server.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { hasLink, hasNumber } from '../../../src/domain/online-sales/buyer-text.ts';
-import { emailKinds } from '../../../src/domain/emails/email.ts';
-import { languages } from '../../../src/delivery/email/language.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
+import { hasLink, hasNumber } from '../../../src/features/online-sales/domain/buyer-text.ts';
+import { emailKinds } from '../../../src/core/emails/domain/email.ts';
+import { languages } from '../../../src/features/emails/delivery/language.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
 import { contentWith, senderWith } from './samples.ts';
 
 const trickery = fc.oneof(

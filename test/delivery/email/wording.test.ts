@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { languageOf, languages } from '../../../src/delivery/email/language.ts';
-import { renderEmail } from '../../../src/delivery/email/render.ts';
-import { senderOf } from '../../../src/delivery/email/sender.ts';
-import { standardTexts } from '../../../src/delivery/email/wording.ts';
-import { defaultEmailSettings, emailKinds } from '../../../src/domain/emails/email.ts';
-import { emailTextParts, emailValues, type EmailTexts } from '../../../src/domain/emails/wording.ts';
+import { languageOf, languages } from '../../../src/features/emails/delivery/language.ts';
+import { renderEmail } from '../../../src/features/emails/delivery/render.ts';
+import { senderOf } from '../../../src/features/emails/delivery/sender.ts';
+import { standardTexts } from '../../../src/features/emails/delivery/wording.ts';
+import { defaultEmailSettings, emailKinds } from '../../../src/core/emails/domain/email.ts';
+import { emailTextParts, emailValues, type EmailTexts } from '../../../src/features/emails/domain/wording.ts';
 import { newStore } from '../../support/fixtures.ts';
 import { contentWith, everyContent, senderWith } from './samples.ts';
 

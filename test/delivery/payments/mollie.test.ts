@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after, beforeEach } from 'node:test';
-import { openMollie } from '../../../src/delivery/payments/mollie.ts';
-import { currencyOf } from '../../../src/domain/money/currency.ts';
-import type { ProviderMovementPage, Payment } from '../../../src/domain/online-sales/payment.ts';
+import { openMollie } from '../../../src/features/online-sales/delivery/mollie.ts';
+import { currencyOf } from '../../../src/core/money/domain/currency.ts';
+import type { ProviderMovementPage, Payment } from '../../../src/features/online-sales/domain/payment.ts';
 import { mollieService, type MollieMethod } from '../../support/mollie.ts';
 import { credentialOf, sessionRequest, valueOf } from '../../support/provider-payments.ts';
 

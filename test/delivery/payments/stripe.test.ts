@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test, { after, beforeEach } from 'node:test';
-import { openStripe } from '../../../src/delivery/payments/stripe.ts';
-import { currencyOf } from '../../../src/domain/money/currency.ts';
+import { openStripe } from '../../../src/features/online-sales/delivery/stripe.ts';
+import { currencyOf } from '../../../src/core/money/domain/currency.ts';
 import type {
   Payment,
   ProviderMovement,
   ProviderMovementPage,
-} from '../../../src/domain/online-sales/payment.ts';
+} from '../../../src/features/online-sales/domain/payment.ts';
 import { credentialOf, sessionRequest, valueOf } from '../../support/provider-payments.ts';
 import { stripeHint, stripeService, stripeThinHint, type StripeCard } from '../../support/stripe.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import test from 'node:test';
 import { isWithin } from '../../support/deadline.ts';
-import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
+import type { PostResult } from '../../../src/features/webhooks/delivery/post.ts';
 import { cases, endlessly, head, quiet } from './bad-receivers.ts';
 import { response, outboundHere, receive, type Received } from './receiver.ts';
 

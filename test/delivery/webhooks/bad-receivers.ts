@@ -1,8 +1,8 @@
 /** Misbehaviors of receivers, with the reason of each failure. */
 
 import type { Socket } from 'node:net';
-import type { FailureReason } from '../../../src/delivery/webhooks/http-client.ts';
-import type { OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
+import type { FailureReason } from '../../../src/features/webhooks/delivery/http-client.ts';
+import type { OutboundOptions } from '../../../src/features/webhooks/delivery/post.ts';
 import { expiredCertificate } from './certificates.ts';
 import { response, type Received, type ReceiverOptions } from './receiver.ts';
 

@@ -5,7 +5,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import test from 'node:test';
 import { systemResolve } from '../../../src/delivery/public-lookup.ts';
-import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
+import type { PostResult } from '../../../src/features/webhooks/delivery/post.ts';
 import { responding, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { WebhookResponse, Failed } from '../../../src/delivery/webhooks/http-client.ts';
-import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
+import type { WebhookResponse, Failed } from '../../../src/features/webhooks/delivery/http-client.ts';
+import type { PostResult } from '../../../src/features/webhooks/delivery/post.ts';
 import { version } from '../../../src/platform/version.ts';
 import { response, responding, outboundHere, publicAddress, receive } from './receiver.ts';
 

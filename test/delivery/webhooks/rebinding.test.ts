@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openOutbound, type PostResult } from '../../../src/delivery/webhooks/post.ts';
+import { openOutbound, type PostResult } from '../../../src/features/webhooks/delivery/post.ts';
 import { authority } from './certificates.ts';
 import { responding, outboundHere, publicAddress, receive } from './receiver.ts';
 

@@ -2,7 +2,11 @@
 
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
-import { openOutbound, type Outbound, type OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
+import {
+  openOutbound,
+  type Outbound,
+  type OutboundOptions,
+} from '../../../src/features/webhooks/delivery/post.ts';
 import { authority, certificate, certificateKey } from './certificates.ts';
 
 /** A public address that the client replaces by 127.0.0.1. Nothing is sent to it. */

@@ -8,7 +8,7 @@ import {
   generateSigningSecret,
   parseSigningSecret,
   signatureHeaders,
-} from '../../../src/delivery/webhooks/signature.ts';
+} from '../../../src/features/webhooks/delivery/signature.ts';
 
 const random = systemRandom(systemClock);
 const body = JSON.stringify({ type: 'gift_card.created', data: { note: 'Grüße, 花子 🎁' } });

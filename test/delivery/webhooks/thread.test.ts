@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import test from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { openOutboundThread } from '../../../src/delivery/webhooks/thread.ts';
+import { openOutboundThread } from '../../../src/features/webhooks/delivery/thread.ts';
 import { responding, receive } from './receiver.ts';
 
 const request = {
@@ -99,7 +99,7 @@ test('requests in progress reject when the thread is stopped', async () => {
 
 test('the thread keeps the process alive only while it has requests', () => {
   const script = `
-    const { openOutboundThread } = await import('./src/delivery/webhooks/thread.ts');
+    const { openOutboundThread } = await import('./src/features/webhooks/delivery/thread.ts');
     const outbound = openOutboundThread();
     outbound.post({ url: 'http://127.0.0.1:65535/', headers: {}, body: '{}', allowLoopback: true }).then(({ reason }) => console.log(reason));`;
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {

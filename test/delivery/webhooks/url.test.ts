@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { parseWebhookUrl } from '../../../src/delivery/webhooks/url.ts';
+import { parseWebhookUrl } from '../../../src/features/webhooks/delivery/url.ts';
 import { rejectedUrls } from './rejected-urls.ts';
 
 const production = { allowLoopback: false };

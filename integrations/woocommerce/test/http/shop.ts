@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { createClient, type Largesse } from '../../../../packages/client/src/index.ts';
-import { scopes, type Scope } from '../../../../src/domain/stores/store.ts';
-import { createStore } from '../../../../src/service/stores/store.ts';
-import { createToken } from '../../../../src/service/stores/token.ts';
+import { scopes, type Scope } from '../../../../src/core/stores/domain/store.ts';
+import { createStore } from '../../../../src/core/stores/service/store.ts';
+import { createToken } from '../../../../src/core/stores/service/token.ts';
 import { readDatabaseConfig } from '../../../../src/start/config.ts';
 import { openDatabase } from '../../../../src/start/database.ts';
 import type { Environment } from '../../../../test/support/engine-database.ts';

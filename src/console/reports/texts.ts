@@ -1,5 +1,0 @@
-/** The texts of the reports. */
-
-import { textsOf } from '../kit/texts.ts';
-
-export const reportTexts = textsOf('reports');

@@ -1,7 +1,0 @@
-/** The texts of the page of today and its parts. */
-
-import { textsOf, type Texts } from '../kit/texts.ts';
-
-export type TodayTexts = Texts['today'];
-
-export const todayTexts = textsOf('today');

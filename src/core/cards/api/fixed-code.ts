@@ -1,0 +1,27 @@
+/** The effects of a sandbox's fixed codes on a request, in addition to the states of their cards. */
+
+import type { Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fixedCodes } from '../domain/fixed-codes.ts';
+import { Secret } from '../../../platform/secret.ts';
+
+const slowMs = 10_000;
+
+/**
+ * @param socket of the client. If it has gone, the wait ends, and the request continues as on a slow network.
+ * @throws Error for the code that makes a 500.
+ */
+export async function followFixedCode(values: object, socket: Socket): Promise<void> {
+  if (!('code' in values) || !(values.code instanceof Secret)) return;
+  const code = values.code.reveal();
+  if (code === fixedCodes.error.code) throw new Error('the fixed code of the sandbox that makes a 500');
+  if (code === fixedCodes.slow.code) await waitWhileOpen(socket);
+}
+
+async function waitWhileOpen(socket: Socket): Promise<void> {
+  const gone = new AbortController();
+  const end = (): void => gone.abort();
+  socket.once('close', end);
+  await wait(slowMs, undefined, { signal: gone.signal }).catch(() => undefined);
+  socket.off('close', end);
+}

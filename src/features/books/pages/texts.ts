@@ -1,0 +1,5 @@
+/** The texts of the reports. */
+
+import { textsOf } from '../../../pages/kit/texts.ts';
+
+export const reportTexts = textsOf('reports');

@@ -1,0 +1,212 @@
+/**
+ * Searches of staff for cards and receipts. Failed ones use up a budget of the member of staff, which is as large as that of
+ * an API client, so codes, addresses and ids cannot be guessed.
+ */
+
+import type { Context } from '../../../core/storage/context.ts';
+import type { Card } from '../../../core/cards/domain/card.ts';
+import { spendStateOf } from '../../../core/cards/domain/state.ts';
+import { parseTypedCode } from '../../../core/cards/domain/code.ts';
+import type { EmailAddress } from '../../../core/domain/email-address.ts';
+import type { Fault } from '../../../core/domain/fault.ts';
+import type { Transfer } from '../../../core/money/domain/ledger.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { actorOf, isPermitted, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../../core/stores/domain/store.ts';
+import { findRefilledAt, type LookupCaller } from '../../../core/stores/storage/lookup-throttle.ts';
+import type { Script } from '../../../database/sql/sql.ts';
+import { findTransfer } from '../../../core/money/storage/transfer.ts';
+import { findChosenCode, type StockedCode } from '../../stock/storage/code.ts';
+import { listUsableCards } from '../../../core/cards/storage/usable-cards.ts';
+import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../../../core/cards/service/lookup.ts';
+import {
+  failuresLeft,
+  releaseLookups,
+  reserveLookups,
+  tooManyLookups,
+  type Budget,
+} from '../../../core/cards/service/lookup-throttle.ts';
+import { today } from '../../../core/money/service/money.ts';
+
+/** The member who searches, and the failed searches per hour that the service allows if the store has no limit. */
+export type Searcher = {
+  readonly store: Store;
+  readonly member: Pick<StaffMember, 'id' | 'role' | 'locationIds'>;
+  readonly perHour: number;
+};
+
+/** The failed lookups per hour of a member of staff. */
+export function lookupsPerHour({ store, perHour }: Pick<Searcher, 'store' | 'perHour'>): number {
+  return store.lookupFailuresPerHour ?? perHour;
+}
+
+function budgetOf(
+  ctx: Context,
+  searcher: Searcher,
+): { readonly caller: LookupCaller; readonly budget: Budget } {
+  const { store, member } = searcher;
+  return {
+    caller: { storeId: store.id, caller: actorOf(member) },
+    budget: { now: ctx.wallClock.now(), perHour: lookupsPerHour(searcher) },
+  };
+}
+
+type Found<Result> = Exclude<SearchOutcome<Result>, { readonly kind: 'throttled' }>;
+
+const missed: Found<never> = Object.freeze({ kind: 'missed', retired: [], stocked: [] });
+
+/** The result of a search; `throttled`: it did not run, because the budget is exhausted. */
+export type SearchOutcome<Result> =
+  | { readonly kind: 'found'; readonly result: Result }
+  | ({ readonly kind: 'missed' } & UsesByKind)
+  /** The code is of a printed card that the member may sell. */
+  | { readonly kind: 'unsold'; readonly code: Secret; readonly stocked: StockedCode }
+  | { readonly kind: 'throttled'; readonly fault: Fault };
+
+/**
+ * Runs a search within the budget. A failure is used up before the search and returned if it finds something, so that
+ * concurrent searches cannot exceed the budget.
+ * @param isCounted whether a result uses up the budget as a failure does. Default: none does.
+ */
+function* searchWithinBudget<Result>(
+  ctx: Context,
+  searcher: Searcher,
+  search: () => Script<Found<Result>>,
+  isCounted: (result: Result) => boolean = () => false,
+): Script<SearchOutcome<Result>> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const fault = yield* reserveLookups(caller, budget);
+  if (fault) return { kind: 'throttled', fault };
+  const found = yield* search();
+  const isFound = found.kind === 'found' ? !isCounted(found.result) : found.kind === 'unsold';
+  if (isFound) yield* releaseLookups(caller, budget, 1);
+  return found;
+}
+
+/**
+ * The card with one of the codes, a usable one if there is one.
+ * @param codes a typed code, and what it can have been misread from.
+ */
+function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Script<Found<Card>> {
+  const uses: CodeUse[] = [];
+  let unusable: Card | undefined;
+  for (const code of codes) {
+    const found = yield* lookUp(ctx, { store, code, usableOnly: false });
+    if (found.kind === 'missed') {
+      if (found.use) uses.push(found.use);
+    } else if (spendStateOf(found.card, today(ctx, store)) === 'active')
+      return { kind: 'found', result: found.card };
+    else unusable ??= found.card;
+  }
+  return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', ...usesByKind(uses) };
+}
+
+/** Searches as `searchCodes` does; finds a printed card for a member who may sell it. */
+function* searchCards(
+  ctx: Context,
+  { store, member }: Searcher,
+  codes: readonly Secret[],
+): Script<Found<Card>> {
+  const found = yield* searchCodes(ctx, store, codes);
+  if (found.kind !== 'missed' || found.stocked.length === 0 || !isPermitted(member, 'useTill')) return found;
+  for (const code of codes) {
+    const stocked = (yield* findChosenCode(ctx, store.id, code))?.stocked;
+    if (stocked?.soldAt === null && stocked.voidedAt === null) return { kind: 'unsold', code, stocked };
+  }
+  return found;
+}
+
+/**
+ * Finds the card with a code, which can be one that is not usable: the person has the whole code. For a member who cannot
+ * read cards, such a card uses up the budget as an unknown code does. A member who may sell it finds a printed card.
+ * @param codes a typed code, and what it can have been misread from.
+ */
+export function* findCardByCode(
+  ctx: Context,
+  searcher: Searcher,
+  codes: readonly Secret[],
+): Script<SearchOutcome<Card>> {
+  const { store, member } = searcher;
+  const isCounted = (card: Card): boolean =>
+    !isPermitted(member, 'readCards') && spendStateOf(card, today(ctx, store)) !== 'active';
+  return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
+}
+
+/** The refunded entries: the entry of a receipt, or one of the entries of a card. */
+export type RefundTarget =
+  | { readonly kind: 'entry'; readonly transfer: Transfer }
+  | { readonly kind: 'card'; readonly cardId: number };
+
+/**
+ * Finds a receipt or a card, which can be one that is not usable.
+ * @param typed the number of a receipt, or a code.
+ */
+export function* findForRefund(
+  ctx: Context,
+  searcher: Searcher,
+  typed: string,
+): Script<SearchOutcome<RefundTarget>> {
+  const { store } = searcher;
+  return yield* searchWithinBudget(ctx, searcher, function* search(): Script<Found<RefundTarget>> {
+    const number = typed.replaceAll(/[\s-]/g, '');
+    const id = /^\d{16}$/.test(number) ? ctx.keys.publicIds.read(Number(number)) : undefined;
+    const transfer = id === undefined ? undefined : yield* findTransfer(store.id, id);
+    if (transfer) return { kind: 'found', result: { kind: 'entry', transfer } };
+    const codes = parseTypedCode(typed);
+    if (!codes.ok) return missed;
+    const found = yield* searchCodes(ctx, store, codes.value);
+    return found.kind === 'found'
+      ? { kind: 'found', result: { kind: 'card', cardId: found.result.id } }
+      : found;
+  });
+}
+
+/** Finds the cards of a customer or recipient that can be spent, newest first. */
+export function* findCardsByEmail(
+  ctx: Context,
+  searcher: Searcher,
+  { address, limit }: { readonly address: EmailAddress; readonly limit: number },
+): Script<SearchOutcome<readonly Card[]>> {
+  const { store } = searcher;
+  return yield* searchWithinBudget(ctx, searcher, function* search(): Script<Found<readonly Card[]>> {
+    const day = today(ctx, store);
+    const found = yield* listUsableCards(store.id, { address, today: day, now: ctx.clock.earliest(), limit });
+    return found.length === 0 ? missed : { kind: 'found', result: found.map(({ card }) => card) };
+  });
+}
+
+/** Reads by an id. @throws Fault `too-many-misses` if the budget is exhausted, because the id could be a guess. */
+export function* readWithinBudget<Result>(
+  ctx: Context,
+  searcher: Searcher,
+  read: () => Script<Result>,
+): Script<Result> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const refilledAt = (yield* findRefilledAt(caller)) ?? 0;
+  if (failuresLeft(refilledAt, budget) < 1) throw tooManyLookups(refilledAt, budget);
+  return yield* read();
+}
+
+/**
+ * Reserves lookups for codes that are looked for, or records that an id was not found.
+ * @param count at most `lookupsPerHour`.
+ * @param record runs in the same transaction.
+ * @throws Fault `too-many-misses` if fewer are left.
+ */
+export function* reserveStaffLookups(
+  ctx: Context,
+  searcher: Searcher,
+  count: number,
+  record?: () => Script<unknown>,
+): Script<void> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const fault = yield* reserveLookups(caller, budget, count);
+  if (fault) throw fault;
+  if (record) yield* record();
+}
+
+/** Gives back the lookups of codes that the store has not used. */
+export function* releaseStaffLookups(ctx: Context, searcher: Searcher, count: number): Script<void> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  yield* releaseLookups(caller, budget, count);
+}

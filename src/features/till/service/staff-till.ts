@@ -1,0 +1,91 @@
+/** Devices at the counter: enrolled and revoked by managers, who unlock PINs as well. */
+
+import { Fault } from '../../../core/domain/fault.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import type { Context } from '../../../core/storage/context.ts';
+import type { Script } from '../../../database/sql/sql.ts';
+import { endSessionsOnTill, type StaffSession } from '../../staff/storage/session.ts';
+import { findAccount, resetPinFailures } from '../../staff/storage/staff.ts';
+import {
+  countEnrolledTills,
+  findTillLocation,
+  insertTill,
+  lockTillsOf,
+  markTillRevoked,
+  type Till,
+} from '../storage/till.ts';
+import { signOut } from '../../staff/service/session.ts';
+import { tillsMax, tillTokens } from './till.ts';
+import { tokenHash } from '../../../core/stores/service/secret-token.ts';
+import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+
+type NewTill = {
+  readonly name: string;
+  /** The till that the browser was before, which is revoked; null: none. */
+  readonly replaced: number | null;
+  /** The session of the browser, which ends: a device at the counter must not keep that of a manager. Null: none. */
+  readonly session: StaffSession | null;
+};
+
+/**
+ * Enrolls the device of a browser.
+ * @throws Fault `invalid-parameter` on `name` if the store has the maximum of tills; those of `asStaff`.
+ */
+export function* enrollTill(
+  ctx: Context,
+  by: ByStaff,
+  { name, replaced, session }: NewTill,
+): Script<{ readonly till: Till; readonly token: Secret }> {
+  const storeId = by.store.id;
+  return yield* asStaff(ctx, by, {
+    permission: 'enrollTills',
+    *change({ member }) {
+      yield* lockTillsOf(storeId);
+      const locationId = replaced === null ? null : yield* findTillLocation({ storeId, id: replaced });
+      if (replaced !== null) yield* revokeTill(ctx, by, replaced);
+      if ((yield* countEnrolledTills(storeId)) >= tillsMax)
+        throw new Fault('invalid-parameter', {
+          errors: { name: [`cannot be added: a store has at most ${tillsMax} tills`] },
+        });
+      const token = tillTokens.create(ctx, storeId);
+      const [id, createdAt] = [ctx.random.id(), ctx.wallClock.now()];
+      const till: Till = { storeId, id, name, locationId, createdBy: member.id, createdAt, revokedAt: null };
+      yield* insertTill(till, tokenHash({ secret: token }));
+      if (session) yield* signOut(ctx, session);
+      return { till, token };
+    },
+    entryOf: ({ till }) => ({ action: 'till-enrolled', subjectId: till.id, details: { name } }),
+  });
+}
+
+/** Revokes a till and ends the sessions on it. @returns whether it was enrolled. @throws Fault those of `asStaff`. */
+export function* revokeTill(ctx: Context, by: ByStaff, id: number): Script<boolean> {
+  const storeId = by.store.id;
+  const revoked = yield* asStaff(ctx, by, {
+    permission: 'enrollTills',
+    *change() {
+      const now = ctx.wallClock.now();
+      const till = yield* markTillRevoked({ storeId, id }, now);
+      if (till) yield* endSessionsOnTill(storeId, id, now);
+      return till;
+    },
+    entryOf: (till) =>
+      till ? { action: 'till-revoked', subjectId: id, details: { name: till.name } } : null,
+  });
+  return revoked !== undefined;
+}
+
+/** Unlocks a PIN after too many wrong ones. @throws Fault `not-found` if there is no such PIN; those of `asStaff`. */
+export function* unlockPinOf(ctx: Context, by: ByStaff, staffId: number): Script<void> {
+  yield* asStaff(ctx, by, {
+    permission: 'manageStaff',
+    *change() {
+      const account = yield* findAccount(by.store, staffId);
+      if (!account?.pin) throw new Fault('not-found');
+      if (account.pinFailures > 0) yield* resetPinFailures(account.member);
+      return account.pinFailures > 0;
+    },
+    entryOf: (isUnlocked) =>
+      isUnlocked ? { action: 'pin-unlocked', subjectId: staffId, details: {} } : null,
+  });
+}
