@@ -9,11 +9,11 @@ import {
   updateGiftCard,
 } from '../core/cards/api/cards.ts';
 import {
-  countGiftCards,
   listCustomerGiftCards,
   listGiftCards,
   retrieveGiftCardDetails,
 } from '../core/cards/api/card-list.ts';
+import { countGiftCards } from '../features/books/api/card-count.ts';
 import {
   createCheckpoint,
   listCheckpointKeys,

@@ -10,7 +10,7 @@ import type { EmailSettings } from '../core/emails/domain/email.ts';
 import { holdLimitDefaultDays, holdLimitMaxDays } from '../core/money/domain/hold.ts';
 import { formatMoney, parseAmount, type Money } from '../core/money/domain/money.ts';
 import { Secret } from '../platform/secret.ts';
-import { formatDatev, type Datev } from '../features/books/domain/datev.ts';
+import { formatDatev, type Datev } from '../core/stores/domain/datev.ts';
 import { formatVat, type Vat } from '../core/money/domain/vat.ts';
 import { undoWindowDefaultMinutes, type AccountNames } from '../core/stores/domain/store.ts';
 import { changeEmailSettings } from '../core/emails/service/email.ts';

@@ -1,8 +1,7 @@
-/** ETags: the version of a gift card or webhook in conditional requests (RFC 9110, 13). */
+/** ETags: the version of a record in conditional requests (RFC 9110, 13). */
 
 import type { Card } from '../core/cards/domain/card.ts';
-import type { Webhook } from '../features/webhooks/domain/webhook.ts';
-import { versionTagOf, webhookVersionTagOf } from '../core/cards/service/version.ts';
+import { versionTagOf } from '../core/cards/service/version.ts';
 import type { PublicIds } from '../platform/public-id.ts';
 import type { HttpResponse } from '../core/requests/service/http-response.ts';
 
@@ -16,11 +15,6 @@ export function etagOf({ id, version }: Versioned): string {
 /** The strong ETag of a card's version, with the card's public id. */
 export function cardEtagOf(ids: PublicIds, card: Card): string {
   return etagOf({ id: ids.of(card.id), version: versionTagOf(card) });
-}
-
-/** The strong ETag of a webhook's version. */
-export function webhookEtagOf(webhook: Webhook): string {
-  return etagOf({ id: webhook.id, version: webhookVersionTagOf(webhook) });
 }
 
 const listedTag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;

@@ -7,7 +7,7 @@ import { idsAt } from '../platform/random.ts';
 import type { Retention } from '../core/storage/retention.ts';
 import type { Context } from '../core/storage/context.ts';
 import { dayOf } from '../core/domain/day.ts';
-import { eraseStockCodes, listStocksWithOldCodes, type StockKey } from '../features/stock/storage/stock.ts';
+import { eraseStockCodes, listStocksWithOldCodes, type StockKey } from '../core/stocks/storage/stock.ts';
 import {
   eraseBatchCodes,
   listBatchesWithOldCodes,

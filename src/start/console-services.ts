@@ -21,7 +21,7 @@ import { findInstallation } from '../features/upgrade/platform/installation.ts';
 import { createTableTurns } from '../features/batches/service/table-turns.ts';
 import { passwordsOf } from '../features/staff/service/password.ts';
 import type { CardKey } from '../core/cards/storage/card.ts';
-import type { LookupKey } from '../features/stock/storage/code.ts';
+import type { LookupKey } from '../core/stocks/storage/code.ts';
 import { backupToolsOf } from '../features/backups/start/tools.ts';
 import type { Backups } from '../features/backups/start/backups.ts';
 import { pagesUrlOf, type EmailSetup } from '../features/emails/start/email.ts';

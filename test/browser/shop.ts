@@ -6,7 +6,7 @@ import { isOpenWithPin } from '../../src/pages/kit/server.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { markRestored } from '../../src/features/backups/service/restored.ts';
 import { requireStore } from '../../src/core/stores/service/store.ts';
-import { isPermitted, isRole, roles, type Role } from '../../src/features/staff/domain/staff.ts';
+import { isPermitted, isRole, roles, type Role } from '../../src/core/staff/domain/staff.ts';
 import {
   listAccountantEmails,
   listAccountants,

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { Email } from '../../src/features/emails/delivery/message.ts';
 import type { EmailOutcome } from '../../src/features/emails/delivery/outcome.ts';
 import type { EmailTransport } from '../../src/features/emails/delivery/transport.ts';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 import {
   claimAccountantEmails,

@@ -33,7 +33,7 @@ import { taxIn } from '../../src/core/money/domain/vat.ts';
 import { reenableCard, update } from '../../src/core/cards/service/card.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
-import { exactCount } from '../../src/core/cards/service/count.ts';
+import { exactCount } from '../../src/features/books/service/card-count.ts';
 import { countCards, type CardCount } from '../../src/core/cards/service/list.ts';
 import type { Finding } from '../../src/features/proofs/service/row-check.ts';
 import { checkBooks, replaceAges, replaceDay } from '../../src/features/proofs/service/books-check.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/core/domain/fault.ts';
-import { actorOf } from '../../src/features/staff/domain/staff.ts';
+import { actorOf } from '../../src/core/staff/domain/staff.ts';
 import { takenBackBy } from '../../src/features/till/domain/till-day.ts';
 import { update } from '../../src/core/cards/service/card.ts';
 import { checkCard } from '../../src/features/proofs/service/card-check.ts';

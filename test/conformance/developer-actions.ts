@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateSigningSecret } from '../../src/features/webhooks/delivery/signature.ts';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
-import { webhookVersionTagOf } from '../../src/core/cards/service/version.ts';
+import { webhookVersionTagOf } from '../../src/features/webhooks/service/version.ts';
 import { findWebhookWith, showWebhook } from '../../src/features/webhooks/service/webhook.ts';
 import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
 import { grantToken, endToken } from '../../src/features/developers/service/token.ts';

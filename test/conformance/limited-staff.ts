@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { dayOf } from '../../src/core/domain/day.ts';
-import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { findRecentActivity } from '../../src/features/books/service/activity.ts';
 import { findReceipt, readTillDay, sumTakenBackAt } from '../../src/features/till/service/till-day.ts';
 import { figuresReader } from '../../src/features/today/service/today.ts';

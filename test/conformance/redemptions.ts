@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
-import { actorOf, type Role, type StaffMember } from '../../src/features/staff/domain/staff.ts';
+import { actorOf, type Role, type StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { formatMoney } from '../../src/core/money/domain/money.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { redeem, undoRedemption } from '../../src/features/till/service/redemption.ts';

@@ -6,7 +6,7 @@ import type { Card } from '../../src/core/cards/domain/card.ts';
 import { changedDetails } from '../../src/core/cards/domain/field-values.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
 import type { Hold } from '../../src/core/money/domain/hold.ts';
-import type { Role, StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { Role, StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { StaffMember } from '../../src/core/staff/domain/staff.ts';
 import {
   changeStaff,
   createLink,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { resultOf } from '../../src/core/domain/paused.ts';
 import { Fault } from '../../src/core/domain/fault.ts';
-import { stockCodesMs, type Stock, type StockTerms } from '../../src/features/stock/domain/stock.ts';
+import { stockCodesMs, type Stock, type StockTerms } from '../../src/core/stocks/domain/stock.ts';
 import type { Secret } from '../../src/platform/secret.ts';
 import { continueBatch, startBatch, batchKeyOf } from '../../src/features/batches/service/batch.ts';
 import { showBatch } from '../../src/features/batches/service/batch-lists.ts';
@@ -12,7 +12,8 @@ import { parseBatch } from '../../src/features/batches/domain/batch.ts';
 import { issue, type IssueCommand } from '../../src/core/cards/service/issue.ts';
 import { lookUp } from '../../src/core/cards/service/lookup.ts';
 import { rotateCode } from '../../src/core/emails/service/email.ts';
-import { assertNotInStock, recordTries } from '../../src/features/stock/service/activation.ts';
+import { assertNotInStock } from '../../src/core/stocks/service/activation.ts';
+import { recordTries } from '../../src/features/stock/service/tries.ts';
 import { listLeftCodes, recordStockCodesRead } from '../../src/features/stock/service/codes.ts';
 import {
   continueStock,
@@ -26,7 +27,7 @@ import {
 } from '../../src/features/stock/service/stock.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
-import { findChosenCode } from '../../src/features/stock/storage/code.ts';
+import { findChosenCode } from '../../src/core/stocks/storage/code.ts';
 import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { dying } from '../support/dying-storage.ts';

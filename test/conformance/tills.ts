@@ -6,7 +6,7 @@ import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import type { Card } from '../../src/core/cards/domain/card.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
 import { addDays, dayOf, startOfDay } from '../../src/core/domain/day.ts';
-import type { StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/features/till/domain/till-day.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { adjustBalance } from '../../src/features/card-pages/service/card.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../src/features/wallets/delivery/queue.ts';
 import { startWorker, workerLimits, type Worker } from '../../src/delivery/worker.ts';
 import type { Card } from '../../src/core/cards/domain/card.ts';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { devicesMax } from '../../src/features/wallets/domain/wallet.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { debit } from '../../src/core/money/service/spend.ts';

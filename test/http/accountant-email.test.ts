@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { dirname, join as pathOf } from 'node:path';
 import test, { after } from 'node:test';
 import { emailFolder } from '../../src/features/emails/delivery/folder.ts';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { makeRecoveryKey, parseRecoveryKey } from '../../src/features/backups/platform/recovery-key.ts';
 import { openBackup } from '../../src/features/backups/platform/open.ts';
 import type { Secret } from '../../src/platform/secret.ts';

@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import en from '../../src/pages/locales/en.json' with { type: 'json' };
 import { consoleRoutes } from '../../src/start/routes.ts';
-import { roles, type Role } from '../../src/features/staff/domain/staff.ts';
+import { roles, type Role } from '../../src/core/staff/domain/staff.ts';
 import { closingDelayMs } from '../../src/features/books/service/closing.ts';
 import { journalFormats } from '../../src/features/books/service/journal-file.ts';
 import { readTableFile } from '../../src/features/batches/service/table-file.ts';

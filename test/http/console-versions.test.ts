@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import test, { after } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { checkVersions } from '../../src/features/doctor/cli/versions.ts';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { signedPrefix } from '../../src/features/upgrade/platform/list.ts';
 import { version as present } from '../../src/platform/version.ts';
 import { readConfig } from '../../src/start/config.ts';

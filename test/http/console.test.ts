@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import test from 'node:test';
 import { consoleRoutes } from '../../src/start/routes.ts';
-import { isPermitted, roles, type Role, type StaffMember } from '../../src/features/staff/domain/staff.ts';
+import { isPermitted, roles, type Role, type StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   consoleDomain,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';

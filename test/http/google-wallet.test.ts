@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import test, { after } from 'node:test';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { markRestored } from '../../src/features/backups/service/restored.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';

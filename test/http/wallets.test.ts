@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import test, { after } from 'node:test';
-import { roles } from '../../src/features/staff/domain/staff.ts';
+import { roles } from '../../src/core/staff/domain/staff.ts';
 import { openPass, phoneWith, pushService, type PassContent, type Phone } from '../support/apple.ts';
 import { openBrowser, postFiles, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';

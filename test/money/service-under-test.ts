@@ -7,7 +7,7 @@ import type { Card, CardChanges } from '../../src/core/cards/domain/card.ts';
 import { Fault, FieldErrors, type FaultCode } from '../../src/core/domain/fault.ts';
 import type { Hold } from '../../src/core/money/domain/hold.ts';
 import type { Transfer } from '../../src/core/money/domain/ledger.ts';
-import { stockValuesOf, type Stock } from '../../src/features/stock/domain/stock.ts';
+import { stockValuesOf, type Stock } from '../../src/core/stocks/domain/stock.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import type { Money } from '../../src/core/money/domain/money.ts';
 import type { Store } from '../../src/core/stores/domain/store.ts';

@@ -1,6 +1,6 @@
 /** Members of staff who act in tests of scripts, and what is listed of their actions. */
 
-import type { Role, StaffMember } from '../../src/features/staff/domain/staff.ts';
+import type { Role, StaffMember } from '../../src/core/staff/domain/staff.ts';
 import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
 import { inviteStaff } from '../../src/features/staff/service/staff.ts';
 import { listStaffActions, type StaffAction } from '../../src/features/staff/storage/action.ts';

@@ -20,7 +20,7 @@ import {
   insertUnsoldCode,
 } from '../../src/core/cards/storage/code.ts';
 import { enqueueEmail } from '../../src/core/emails/storage/email.ts';
-import { findChosenCode } from '../../src/features/stock/storage/code.ts';
+import { findChosenCode } from '../../src/core/stocks/storage/code.ts';
 import { listEmailsOf } from '../../src/features/emails/storage/list.ts';
 import { saveEmailText } from '../../src/features/emails/storage/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/features/privacy/storage/erasure-walk.ts';

@@ -9,7 +9,7 @@ import { afterEach } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser as Puppeteer, HTTPRequest, Page, Viewport } from 'puppeteer-core';
 import { deadlineIn } from './deadline.ts';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import type { Browser } from './browser.ts';
 import { chromiumPrograms, type ChromiumProgram } from './chromium-program.ts';
 import { join, openStoreWithStaff } from './console.ts';

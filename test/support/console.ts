@@ -1,7 +1,7 @@
 /** Staff of a test's store, and their browsers. */
 
 import assert from 'node:assert/strict';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { command } from './served.ts';
 import { startService, type TestResponse, type TestService } from './service.ts';

@@ -3,7 +3,7 @@
 import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import assert from 'node:assert/strict';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import type { Browser } from './browser.ts';
 import { consoleDomain as domain, join } from './console.ts';
 import {

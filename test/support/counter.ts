@@ -1,7 +1,7 @@
 /** People and devices of a store, for tests of the pages. */
 
 import assert from 'node:assert/strict';
-import type { Role } from '../../src/features/staff/domain/staff.ts';
+import type { Role } from '../../src/core/staff/domain/staff.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { consoleDomain, invite, staffPassword } from './console.ts';
 import type { TestResponse, TestService } from './service.ts';

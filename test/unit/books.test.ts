@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { dayAfter, firstDay, type BooksDay } from '../../src/features/books/domain/books.ts';
 import { csvOf, textOfCell, type CsvDialect } from '../../src/core/tables/domain/csv.ts';
 import { formatVat, parseVatRate, readVat, taxesOf, taxIn } from '../../src/core/money/domain/vat.ts';
-import { prefersCsv } from '../../src/features/books/api/report.ts';
+import { prefersCsv } from '../../src/api/csv.ts';
 
 function daysFrom(instant: string, timeZone: string, count: number): readonly BooksDay[] {
   const days = [firstDay(Temporal.Instant.from(instant).epochMilliseconds, timeZone)];

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { DaySum } from '../../src/features/books/domain/books.ts';
 import { journalOf, withoutLocations, type JournalLine } from '../../src/features/books/domain/reports.ts';
 import { currencyOf } from '../../src/core/money/domain/currency.ts';
-import { formatDatev, parseDatev, type Datev } from '../../src/features/books/domain/datev.ts';
+import { formatDatev, parseDatev, type Datev } from '../../src/core/stores/domain/datev.ts';
 import {
   journalAccounts,
   type AccountNames,

@@ -3,7 +3,7 @@
 import type { PublicId, PublicIds } from '../../src/platform/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Stock } from '../../src/features/stock/domain/stock.ts';
+import type { Stock } from '../../src/core/stocks/domain/stock.ts';
 import type { Batch } from '../../src/features/batches/domain/batch.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
 import type { Card } from '../../src/core/cards/domain/card.ts';

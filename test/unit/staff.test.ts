@@ -11,7 +11,7 @@ import {
   visiblePlaces,
   type Role,
   worksAt,
-} from '../../src/features/staff/domain/staff.ts';
+} from '../../src/core/staff/domain/staff.ts';
 import { limits } from '../../src/platform/limits.ts';
 import type { HashClient } from '../../src/features/staff/service/hash-queue.ts';
 import { passwordsOf } from '../../src/features/staff/service/password.ts';

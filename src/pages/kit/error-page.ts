@@ -1,7 +1,7 @@
 /** The page that a person gets instead of an error response. */
 
 import type { Fault } from '../../core/domain/fault.ts';
-import type { Role } from '../../features/staff/domain/staff.ts';
+import type { Role } from '../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { PageFrame } from './frame.ts';
 import { gatePage, shellPage } from './page.ts';

@@ -1,7 +1,7 @@
 /** The changes that open pages show as they happen: server-sent events with rows of the recent activity. */
 
 import { Readable } from 'node:stream';
-import { isPermitted, visiblePlaces } from '../../features/staff/domain/staff.ts';
+import { isPermitted, visiblePlaces } from '../../core/staff/domain/staff.ts';
 import { findSignedIn, sessionTokens } from '../../features/staff/service/session.ts';
 import { findRecentActivity } from '../../features/books/service/activity.ts';
 import { parallel, resolved } from '../../core/service/scripts.ts';

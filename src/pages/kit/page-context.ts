@@ -1,7 +1,7 @@
 /** A page as its handlers see it: the request, the texts of its language, the store, and what builds its HTML. */
 
 import type { Money } from '../../core/money/domain/money.ts';
-import type { StaffMember } from '../../features/staff/domain/staff.ts';
+import type { StaffMember } from '../../core/staff/domain/staff.ts';
 import type { Store } from '../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { ByStaff } from '../../features/staff/service/as-staff.ts';

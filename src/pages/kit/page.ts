@@ -1,7 +1,7 @@
 /** The frame of every page: the head, the navigation and its landmarks. */
 
 import { sandboxNotice } from '../../features/sandbox/domain/sandbox.ts';
-import { isPermitted, type Permission } from '../../features/staff/domain/staff.ts';
+import { isPermitted, type Permission } from '../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { brandFileName, type Brand } from './brand.ts';
 import type { PageFrame } from './frame.ts';

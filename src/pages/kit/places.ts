@@ -1,6 +1,6 @@
 /** The locations of a store on pages: those that a person sees, and the choice of one of them. */
 
-import { worksAt, type StaffMember } from '../../features/staff/domain/staff.ts';
+import { worksAt, type StaffMember } from '../../core/staff/domain/staff.ts';
 import type { Location } from '../../core/stores/domain/location.ts';
 import type { Store } from '../../core/stores/domain/store.ts';
 import type { Markup } from '../../platform/markup.ts';

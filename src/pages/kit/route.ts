@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { Logo } from '../../features/emails/domain/logo.ts';
 import type { Secret } from '../../platform/secret.ts';
-import type { Permission } from '../../features/staff/domain/staff.ts';
+import type { Permission } from '../../core/staff/domain/staff.ts';
 import type { FaultCode } from '../../core/domain/fault.ts';
 import type { Markup } from '../../platform/markup.ts';
 import type { SignedIn } from '../../features/staff/service/session.ts';

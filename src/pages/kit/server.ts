@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type FaultCode } from '../../core/domain/fault.ts';
 import type { Markup } from '../../platform/markup.ts';
 import { Secret } from '../../platform/secret.ts';
-import { isPermitted } from '../../features/staff/domain/staff.ts';
+import { isPermitted } from '../../core/staff/domain/staff.ts';
 import type { RawBody } from '../../http/body.ts';
 import { clientKey, networkKey } from '../../http/client-address.ts';
 import { sendDocument } from '../../http/documents.ts';

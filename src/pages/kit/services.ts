@@ -22,7 +22,7 @@ import type { PreviewedEmail, StoredPreview } from '../../features/emails/domain
 import type { Passwords } from '../../features/staff/service/password.ts';
 import type { VersionRule } from '../../features/upgrade/service/versions.ts';
 import type { CardKey } from '../../core/cards/storage/card.ts';
-import type { LookupKey } from '../../features/stock/storage/code.ts';
+import type { LookupKey } from '../../core/stocks/storage/code.ts';
 import type { WebhookUrls } from '../../features/webhooks/service/webhook.ts';
 import type { HintLimiter, VisitorLimiter } from '../../http/rate-limit.ts';
 import type { Card } from '../../core/cards/domain/card.ts';

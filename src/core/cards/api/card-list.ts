@@ -8,8 +8,7 @@ import type { Store } from '../../stores/domain/store.ts';
 import { cardEtagOf } from '../../../http/etag.ts';
 import type { RequestContext } from '../../../http/request-context.ts';
 import { cardCursorOf, customerIdOf, filterOf, readCardCursor, sorts } from '../service/filter.ts';
-import { exactCount } from '../service/count.ts';
-import { countCards, listCards, showCardDetails, type CardCount } from '../service/list.ts';
+import { listCards, showCardDetails } from '../service/list.ts';
 import type { CursorScope } from '../../requests/service/cursor.ts';
 import { cardAt, listCardsAt } from '../service/past-card.ts';
 import { today } from '../../money/service/money.ts';
@@ -99,47 +98,6 @@ export const listGiftCards = read({
   sample: { query: 'state=active&balance_min=10.00&limit=50' },
   *run(request) {
     return yield* pageOf(request, yield* customerIdOf(request.store.id, request.query.email));
-  },
-});
-
-function countBodyOf({ count, isExact }: CardCount) {
-  return { count, precision: isExact ? ('exact' as const) : ('at_least' as const) };
-}
-
-export const countGiftCards = read({
-  id: 'countGiftCards',
-  isLong: true,
-  path: '/gift_cards/count',
-  scopes: ['read_gift_cards'],
-  tag: 'Gift cards',
-  summary: 'Count gift cards',
-  description:
-    'Returns the number of gift cards that meet the filters of the list. The count is exact if at most 10,000 cards have to be read, or 2,500 for `state=scheduled` and `email_status`, and for `state=expired` or `state=disabled` alone, if the books of the last days are closed. Otherwise it stops there, and `precision` is `at_least`.',
-  query: { ...cardFilters, email: customerEmail },
-  response: {
-    description: 'The number of gift cards.',
-    members: {
-      count: Type.Integer({ minimum: 0, description: 'The number of cards that were found.' }),
-      precision: Type.Enum(['exact', 'at_least'], {
-        description: '`at_least`: there can be more cards than `count`.',
-      }),
-    },
-    example: { count: 128, precision: 'exact' },
-  },
-  errors: [],
-  sample: { query: 'state=active' },
-  *run({ ctx, store, query }) {
-    const customerId = yield* customerIdOf(store.id, query.email);
-    return { body: countBodyOf(yield* countCards(ctx, { store, filter: filterOf(query, customerId) })) };
-  },
-  async complete({ store, query, requestContext: { reports, request } }, { body }) {
-    // The books have no customers.
-    if (query.email !== undefined || !('precision' in body) || body.precision === 'exact') return { body };
-    const counted = { count: body.count, isExact: false };
-    const filter = filterOf(query, null);
-    return {
-      body: countBodyOf(await exactCount(reports, { store, signal: request.signal }, { filter, counted })),
-    };
   },
 });
 

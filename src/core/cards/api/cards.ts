@@ -22,7 +22,7 @@ import type { RequestContext } from '../../../http/request-context.ts';
 import { findRepeatedObject } from '../../requests/service/external-ids.ts';
 import { locationOf } from '../../stores/service/location.ts';
 import { findEmailSettings } from '../../emails/storage/email.ts';
-import { findChosenCode } from '../../../features/stock/storage/code.ts';
+import { findChosenCode } from '../../stocks/storage/code.ts';
 import { resolved, parallel } from '../../../database/sql/sql.ts';
 import type { WriteScope } from '../../../database/storage.ts';
 import { detailFields } from './card-fields.ts';

@@ -12,7 +12,7 @@ import { instantOrDayPattern } from '../../emails/domain/send-on.ts';
 import { parseTag, tagLengthMax } from '../domain/tags.ts';
 import { sentLineLengthMax } from '../../domain/text.ts';
 import { parseTimeBound } from '../../domain/time-bound.ts';
-import type { ReportLocations } from '../../../features/books/service/reports.ts';
+import type { PlacesOfEntries } from '../../stores/domain/location.ts';
 import { sorts, type SortName } from '../service/filter.ts';
 import { detailFilters } from './card-fields.ts';
 import { cursor } from '../../../api/cursor.ts';
@@ -100,8 +100,8 @@ export function idFilter(description: string): Field<number, false> {
 const noLocation = 'none';
 
 /** A location, or `none`: those at no location. */
-export function locationFilter(description: string): Field<ReportLocations, false> {
-  return field<ReportLocations>(
+export function locationFilter(description: string): Field<PlacesOfEntries, false> {
+  return field<PlacesOfEntries>(
     Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Literal(noLocation)], {
       description: `${description}; \`none\`: only those at no location.`,
       examples: [244_212_380_101],

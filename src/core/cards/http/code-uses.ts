@@ -7,7 +7,7 @@
  */
 
 import type { CardKey } from '../storage/card.ts';
-import type { LookupKey } from '../../../features/stock/storage/code.ts';
+import type { LookupKey } from '../../stocks/storage/code.ts';
 
 export type CodeUses<Use> = {
   note(use: Use): void;

@@ -7,7 +7,7 @@ import type { EmailState } from '../../emails/domain/email.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../money/domain/money.ts';
-import type { StaffMember } from '../../../features/staff/domain/staff.ts';
+import type { StaffMember } from '../../staff/domain/staff.ts';
 import { lowerLetters, searchedTag } from '../domain/tags.ts';
 import type { CardFilter } from '../storage/filter.ts';
 import type { CardPosition, CardSort } from '../storage/list.ts';

@@ -19,7 +19,7 @@ import { formatVat, type Vat } from '../../money/domain/vat.ts';
 import { findOrInsertCustomer, type ResolvedCustomer } from '../../customers/storage/customer.ts';
 import { recordEvent } from '../../events/storage/event.ts';
 import { endAt, insertTransfer, openChain } from '../../money/storage/transfer.ts';
-import { findChosenCode, sellCode } from '../../../features/stock/storage/code.ts';
+import { findChosenCode, sellCode } from '../../stocks/storage/code.ts';
 import { withExternalId, type ExternalRequest } from '../../requests/service/external-ids.ts';
 import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../../customers/service/customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from '../../emails/service/email.ts';
@@ -28,7 +28,7 @@ import {
   findActivation,
   type Activation,
   type StockUse,
-} from '../../../features/stock/service/activation.ts';
+} from '../../stocks/service/activation.ts';
 import { recordSuspendedIssue } from './suspension.ts';
 
 export type IssueCommand = {

@@ -1,22 +1,16 @@
-/** Versions of cards and webhooks as texts, which differ from those of all other states that the record can have had. */
+/** Versions of records as texts, which differ from those of all other states that the record can have had. */
 
 import { crc32 } from 'node:zlib';
 import { editableFields, fixedFields, propertyOf, type CardDetails } from '../domain/fields.ts';
 import type { Card } from '../domain/card.ts';
 import { compileLiteral } from '../../domain/literal.ts';
-import type { Webhook } from '../../../features/webhooks/domain/webhook.ts';
 
 /**
  * The number of a version, after a checksum of what a change can change. After a restore to an earlier time, a record
  * continues from its earlier version and repeats its numbers; the checksum differs if the record does.
  */
-function tagOf(state: readonly unknown[], version: number): string {
+export function stateTagOf(state: readonly unknown[], version: number): string {
   return `${crc32(JSON.stringify(state))}-${version}`;
-}
-
-export function webhookVersionTagOf(webhook: Webhook): string {
-  const { url, patterns, paused, failing, previousSecretUntil, version } = webhook;
-  return tagOf([url, patterns, paused, failing, previousSecretUntil], version);
 }
 
 /** The properties of a card that no change changes, and its version. */
@@ -68,5 +62,5 @@ const stateOf = compileLiteral(
 ) as (card: Card) => readonly unknown[];
 
 export function versionTagOf(card: Card): string {
-  return tagOf(stateOf(card), card.version);
+  return stateTagOf(stateOf(card), card.version);
 }

@@ -2,7 +2,7 @@
 
 import type { CardDesign } from '../../cards/domain/design.ts';
 import type { Context } from '../../storage/context.ts';
-import { timeUnlessHeld } from '../../../features/backups/domain/restore.ts';
+import { timeUnlessHeld } from '../../domain/held.ts';
 import {
   defaultEmailSettings,
   type EmailDelivery,

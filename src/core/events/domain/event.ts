@@ -3,10 +3,7 @@
  * It contains its *subject* (a card, customer or webhook) as it was at that time, but never a code.
  */
 
-import type { Batch } from '../../../features/batches/domain/batch.ts';
-import { batchRecordOf } from '../../../features/batches/domain/record.ts';
 import { isSuspended, type Card, type CardChanges } from '../../cards/domain/card.ts';
-import { checkpointRecordOf, type Checkpoint } from '../../../features/proofs/domain/checkpoint.ts';
 import type { CustomerAccount } from '../../customers/domain/customer.ts';
 import { formatInstant } from '../../domain/day.ts';
 import type { PublicIds } from '../../../platform/public-id.ts';
@@ -14,8 +11,6 @@ import { recordOf } from '../../cards/domain/record.ts';
 import type { EventType } from './event-type.ts';
 import type { HoldRecord, TransactionRecord } from '../../cards/domain/schemas.ts';
 import type { EmailRecord } from '../../customers/domain/customer-schemas.ts';
-import type { Webhook } from '../../../features/webhooks/domain/webhook.ts';
-import { webhookRecordOf } from '../../../features/webhooks/domain/webhook-record.ts';
 
 type CardEventType = Extract<EventType, `gift_card.${string}`>;
 
@@ -113,17 +108,6 @@ export function customerCreatedEvent(
   return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
 }
 
-/** The event of a new checkpoint. It does not have a sequence. */
-export function checkpointCreatedEvent(storeId: number, checkpoint: Checkpoint): Event {
-  return {
-    type: 'checkpoint.created',
-    storeId,
-    subjectId: checkpoint.id,
-    subjectVersion: 0,
-    data: { checkpoint: checkpointRecordOf(checkpoint) },
-  };
-}
-
 /** The event of a customer whose personal data was erased. Cards have events of their own. */
 export function customerErasedEvent(ids: PublicIds, storeId: number, customerId: number): Event {
   const customer = { id: ids.of(customerId), email: null, storefront_customer_id: null };
@@ -133,25 +117,6 @@ export function customerErasedEvent(ids: PublicIds, storeId: number, customerId:
 /** The event of a card whose customer or recipient was erased. */
 export function cardPersonErasedEvent(ids: PublicIds, card: Card, changed: readonly string[]): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed });
-}
-
-/** The event of a batch whose gift cards were issued. It has no codes, and the cards have events of their own. */
-export function batchCompletedEvent(batch: Batch): Event {
-  const { storeId, id } = batch;
-  // At its completion, its codes can still be read.
-  const data = { batch: batchRecordOf(batch, Number.NEGATIVE_INFINITY) };
-  return { type: 'batch.completed', storeId, subjectId: id, subjectVersion: 0, data };
-}
-
-/** An event about a webhook. It does not have a sequence. */
-export function webhookEvent(type: 'webhook.test' | 'webhook.paused', webhook: Webhook): Event {
-  return {
-    type,
-    storeId: webhook.storeId,
-    subjectId: webhook.id,
-    subjectVersion: 0,
-    data: { webhook: webhookRecordOf(webhook) },
-  };
 }
 
 /** A stored event. */

@@ -12,7 +12,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../storage/context.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { isAddressOf, lookUp, type CodeUse } from '../../cards/service/lookup.ts';
-import { assertNotInStock } from '../../../features/stock/service/activation.ts';
+import { assertNotInStock } from '../../stocks/service/activation.ts';
 import { today, type MoneyCommand, type NamedDetails } from '../service/money.ts';
 import type { ExternalRequest } from '../../requests/service/external-ids.ts';
 import { locationOf } from '../../stores/service/location.ts';

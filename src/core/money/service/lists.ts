@@ -14,7 +14,7 @@ import {
   type Stretch,
 } from '../storage/list.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import type { ReportLocations } from '../../../features/books/service/reports.ts';
+import type { PlacesOfEntries } from '../../stores/domain/location.ts';
 import { allInstants, rangeOf } from '../../cards/service/filter.ts';
 import { cursorOf, readCursor, type CursorScope } from '../../requests/service/cursor.ts';
 
@@ -24,7 +24,7 @@ type SentMovementFilters = {
   readonly order_reference?: string;
   readonly external_id?: string;
   readonly order_id?: number;
-  readonly location_id?: ReportLocations;
+  readonly location_id?: PlacesOfEntries;
   readonly actor?: string;
   readonly created_at_min?: number;
   readonly created_at_max?: number;

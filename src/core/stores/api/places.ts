@@ -6,7 +6,7 @@ import type { RequestContext, Streamed } from '../../../http/request-context.ts'
 import { accepted, rejected } from '../../../platform/parsed.ts';
 import { field, integerFromForm, type Field } from '../../../api/field.ts';
 import { limit as limitField, limitDefault, pageLink } from '../../../api/list.ts';
-import { csvHeaders, format, prefersCsv } from '../../../features/books/api/report.ts';
+import { csvHeaders, format, prefersCsv } from '../../../api/csv.ts';
 import { responseOf } from '../../../api/response.ts';
 
 /** @param description of the parameter `from`. */

@@ -43,8 +43,11 @@ export function parseLocationZone(value: unknown): Parsed<string | null> {
     : rejected('must be an IANA time zone such as Europe/Paris');
 }
 
-/** The locations whose entries are shown; null in the list: the entries at no location. Null: all entries. */
-export type EntryPlaces = readonly (number | null)[] | null;
+/** Locations whose entries are shown; null in the list: the entries at no location. */
+export type PlacesOfEntries = readonly (number | null)[];
+
+/** Null: all entries. */
+export type EntryPlaces = PlacesOfEntries | null;
 
 /** The fields that can be changed. */
 export type LocationFields = Pick<Location, 'name' | 'address' | 'timeZone'>;

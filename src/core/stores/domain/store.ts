@@ -3,7 +3,7 @@
  * one time zone. The *demonstration store* is the store of development mode.
  */
 
-import type { Datev } from '../../../features/books/domain/datev.ts';
+import type { Datev } from './datev.ts';
 import type { Currency } from '../../money/domain/currency.ts';
 import { exceeds, formatMoney, type Money } from '../../money/domain/money.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';

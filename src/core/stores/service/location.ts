@@ -2,7 +2,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
-import { worksAt, type StaffMember } from '../../../features/staff/domain/staff.ts';
+import { worksAt, type StaffMember } from '../../staff/domain/staff.ts';
 import { locationsMax, type Location, type LocationFields } from '../domain/location.ts';
 import {
   countLocations,
@@ -13,7 +13,6 @@ import {
   listLocationsBefore,
   storeLocation,
 } from '../storage/location.ts';
-import { moveTill, type Till, type TillKey } from '../../../features/till/storage/till.ts';
 import { moveToken, type Token } from '../storage/token.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../../money/service/movements.ts';
@@ -76,14 +75,6 @@ export function* moveTokenTo(
 ): Script<Token> {
   yield* locationOf(storeId, { own: null, named: locationId });
   const moved = yield* moveToken(storeId, id, locationId);
-  if (!moved) throw new Fault('not-found');
-  return moved;
-}
-
-/** Lets a till belong to a location, or to none. @throws Fault as `moveTokenTo` does. */
-export function* moveTillTo(key: TillKey, locationId: number | null): Script<Till> {
-  yield* locationOf(key.storeId, { own: null, named: locationId });
-  const moved = yield* moveTill(key, locationId);
   if (!moved) throw new Fault('not-found');
   return moved;
 }

@@ -7,7 +7,7 @@ import { holdLimitDefaultDays } from '../../money/domain/hold.ts';
 import type { Money } from '../../money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { undoWindowDefaultMinutes, type AccountNames, type Store } from '../domain/store.ts';
-import type { Datev } from '../../../features/books/domain/datev.ts';
+import type { Datev } from '../domain/datev.ts';
 import type { Vat } from '../../money/domain/vat.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import {

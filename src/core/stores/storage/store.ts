@@ -4,7 +4,7 @@ import type { Context } from '../../storage/context.ts';
 import { currencyOf } from '../../money/domain/currency.ts';
 import { Fault } from '../../domain/fault.ts';
 import { Secret } from '../../../platform/secret.ts';
-import { formatDatev, parseDatev, type Datev } from '../../../features/books/domain/datev.ts';
+import { formatDatev, parseDatev, type Datev } from '../domain/datev.ts';
 import type { AccountNames, Store, StoreStatus } from '../domain/store.ts';
 import { formatVat, readVat } from '../../money/domain/vat.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';

@@ -4,7 +4,6 @@
  * of the texts, which are limited before they are joined.
  */
 
-import { batchCardsMax, tooManyCards } from '../../../features/batches/domain/batch.ts';
 import {
   cellsMax,
   fileTooLarge,
@@ -166,6 +165,9 @@ type SheetPlace = NumberPlace & {
   readonly styles: readonly NumberStyle[];
   /** The most UTF-16 units of the table. */
   readonly lengthMax: number;
+  /** The most rows after the first one, and the error of a file with more. */
+  readonly rowsMax: number;
+  readonly tooManyRows: string;
 };
 
 /** A row as a line, without the empty cells after its last one. */
@@ -199,7 +201,7 @@ export function readSheet(xml: XmlParts, place: SheetPlace): string {
       } else if (cells.some((text) => text !== '')) {
         length += lengthOfRow(cells, row);
         if (length > place.lengthMax) throw new MalformedTable(row, fileTooLarge);
-        if (rows.length > batchCardsMax) throw new MalformedTable(row, tooManyCards);
+        if (rows.length > place.rowsMax) throw new MalformedTable(row, place.tooManyRows);
         rows.push({ number: row, line: cells.map(quoted).join('\t'), count: cells.length });
       }
     } else if (event.name === 'c') {

@@ -2,7 +2,7 @@
 
 import Type, { type Static } from 'typebox';
 import { batchNameLengthMax, batchStates } from './batch.ts';
-import { stockNameLengthMax, stockStates, validMonthsMax } from '../../stock/domain/stock.ts';
+import { stockNameLengthMax, stockStates, validMonthsMax } from '../../../core/stocks/domain/stock.ts';
 import {
   closedObject,
   nullable,

@@ -2,7 +2,7 @@
 
 import type { Batch } from '../domain/batch.ts';
 import type { EmailState } from '../../../core/emails/domain/email.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readCampaignFigures, type CampaignFigures } from '../service/campaign.ts';
 import { longReads } from '../../../pages/kit/long-reads.ts';

@@ -2,7 +2,7 @@
 
 import type { Batch } from '../domain/batch.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { batchSpreadsheet } from '../service/export.ts';
 import { batchKeyOf } from '../service/batch.ts';

@@ -9,7 +9,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import { batchCardsMax, batchCodesMs, batchErrorsMax, type Batch, type BatchError } from '../domain/batch.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { holderOf } from '../../../core/emails/domain/email.ts';
-import { batchCompletedEvent } from '../../../core/events/domain/event.ts';
+import { batchCompletedEvent } from '../domain/batch-event.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { equal, type Money } from '../../../core/money/domain/money.ts';
 import type { CardToIssue } from '../../../core/cards/domain/new-card.ts';

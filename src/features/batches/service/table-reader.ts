@@ -1,5 +1,6 @@
 /** Reads an uploaded table as text: CSV in any encoding, and workbooks (XLSX), which are limited before they are unpacked. */
 
+import { batchCardsMax, tooManyCards } from '../domain/batch.ts';
 import { batchFileBytesMax } from '../domain/columns.ts';
 import type { DecimalSign } from '../../../core/tables/domain/written-amount.ts';
 import { MalformedTable, notText, textOfFile } from '../../../core/tables/domain/table-text.ts';
@@ -61,7 +62,8 @@ async function readSheets(archive: Archive, decimalSign: DecimalSign): Promise<T
   const parts = readRelations(relations);
   const styles = readStyles((await read(workbookParts.styles)) ?? []);
   const texts = readSharedTexts((await read(workbookParts.texts)) ?? []);
-  const place = { texts, styles, daySystem, decimalSign, lengthMax: batchFileBytesMax };
+  const limits = { lengthMax: batchFileBytesMax, rowsMax: batchCardsMax, tooManyRows: tooManyCards };
+  const place = { texts, styles, daySystem, decimalSign, ...limits };
   for (const { name, relation } of sheets) {
     const xml = await read(parts.get(relation) ?? '');
     if (xml === undefined) continue;

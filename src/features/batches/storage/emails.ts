@@ -1,7 +1,7 @@
 /** The emails with the codes of a batch: those that were not sent, and those that could not be delivered. */
 
 import type { EmailDelivery } from '../../../core/emails/domain/email.ts';
-import { heldMs } from '../../backups/domain/restore.ts';
+import { heldMs } from '../../../core/domain/held.ts';
 import type { BatchKey } from './batch.ts';
 import { byEmailBatch } from './figures.ts';
 import { emailColumns, toEmailDelivery, type DeliveryRow } from '../../../core/emails/storage/email.ts';

@@ -4,7 +4,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { csvOf } from '../../../core/tables/domain/csv.ts';
 import { dayOf, dayPattern, parseDay } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
+import { accepted, rejected } from '../../../platform/parsed.ts';
 import {
   momentOfDay,
   problemOfDays,
@@ -17,6 +17,7 @@ import type { ExportRow } from '../../../core/tables/domain/export-table.ts';
 import type { HttpResponse } from '../../../core/requests/service/http-response.ts';
 import type { SumsSource } from '../service/report-sums.ts';
 import { reportColumns, reportFile, type ReportFile, type ReportName } from '../service/report-file.ts';
+import { csvHeaders, format, prefersCsv, type formats } from '../../../api/csv.ts';
 import { field, required, type Fields, type Values } from '../../../api/field.ts';
 import {
   type Common,
@@ -26,16 +27,6 @@ import {
   routeOf,
 } from '../../../api/operation-route.ts';
 import { responseOf } from '../../../api/response.ts';
-
-const formats = ['json', 'csv'] as const;
-
-export const format = field(
-  Type.Enum([...formats], { description: 'The form of the response; absent: as `Accept` says, or JSON.' }),
-  (value): Parsed<(typeof formats)[number]> => {
-    const known = formats.find((one) => one === value);
-    return known ? accepted(known) : rejected(`must be ${formats.join(' or ')}`);
-  },
-);
 
 const asOfPattern =
   '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$';
@@ -163,16 +154,6 @@ export function report<const Id extends string, const P extends string, S extend
   };
 }
 
-/** The headers of a CSV file. @param name of the file. */
-export function csvHeaders(name: string): HttpResponse['headers'] {
-  return {
-    'content-type': 'text/csv; charset=utf-8; header=present',
-    'content-disposition': `attachment; filename="${name}"`,
-    'cache-control': 'no-store',
-    vary: 'Accept',
-  };
-}
-
 function fileResponse({ name, text }: ReportFile): HttpResponse {
   return {
     status: 200,
@@ -188,24 +169,4 @@ function isPast(
 ): boolean {
   if (moment) return moment.until <= now;
   return to !== undefined && to < dayOf(now, store.timeZone);
-}
-
-/** Whether `Accept` prefers CSV to JSON (RFC 9110, 12.5.1). */
-export function prefersCsv(accept: string | undefined): boolean {
-  if (accept === undefined || accept.length > 1_000) return false;
-  const ranges = accept.split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const quality = parameters.find((parameter) => parameter.startsWith('q='));
-    const value = quality === undefined ? 1 : Number(quality.slice(2));
-    return { type, quality: Number.isNaN(value) ? 0 : value };
-  });
-  const qualityOf = (type: string): number => {
-    const names = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
-    for (const name of names) {
-      const range = ranges.find((one) => one.type === name);
-      if (range) return range.quality;
-    }
-    return 0;
-  };
-  return qualityOf('text/csv') > qualityOf('application/json');
 }

@@ -1,7 +1,7 @@
 /** The settings of a store's books: the VAT of its cards, the names of its accounts, and DATEV. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseDatev, type Datev } from '../domain/datev.ts';
+import { parseDatev, type Datev } from '../../../core/stores/domain/datev.ts';
 import {
   journalAccounts,
   type AccountNames,

@@ -1,6 +1,6 @@
 /** The transactions of a period by day, month, or who made them. */
 
-import { visiblePlaces } from '../../staff/domain/staff.ts';
+import { visiblePlaces } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import {
   activityGroups,

@@ -1,7 +1,7 @@
 /** The journal’s files for accounting programs: a panel of the page, and the files. */
 
 import type { ReportDays } from '../domain/report-days.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import {
   journalFile,

@@ -1,7 +1,7 @@
 /** The liability to the holders of cards at the end of a day. */
 
 import { momentOfDay } from '../domain/report-days.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { readLiability, type LiabilityReport } from '../service/reports.ts';
 import { findMonthEnds } from '../../today/service/today.ts';

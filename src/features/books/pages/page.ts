@@ -3,7 +3,7 @@
 import { dayOf } from '../../../core/domain/day.ts';
 import type { ReportDays } from '../domain/report-days.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
-import { isPermitted, type Permission } from '../../staff/domain/staff.ts';
+import { isPermitted, type Permission } from '../../../core/staff/domain/staff.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import type { ReportName } from '../service/report-file.ts';

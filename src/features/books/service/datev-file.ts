@@ -6,7 +6,7 @@
 import type { JournalLine } from '../domain/reports.ts';
 import type { ReportDays } from '../domain/report-days.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
-import type { Datev } from '../domain/datev.ts';
+import type { Datev } from '../../../core/stores/domain/datev.ts';
 import type { JournalAccount, Store } from '../../../core/stores/domain/store.ts';
 
 /** `Zusatzinformation` and others are in pairs: a kind and its content. */

@@ -5,7 +5,7 @@ import type { ReportDays } from '../domain/report-days.ts';
 import { monthlyLinesOf, type JournalLine } from '../domain/reports.ts';
 import { addDays } from '../../../core/domain/day.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
-import type { Datev } from '../domain/datev.ts';
+import type { Datev } from '../../../core/stores/domain/datev.ts';
 import { journalAccounts, type JournalAccount, type Store } from '../../../core/stores/domain/store.ts';
 import { datevFile, fiscalYearOf } from './datev-file.ts';
 

@@ -29,7 +29,7 @@ import {
   readSumsUntil,
   type SumsSource,
 } from './report-sums.ts';
-import type { EntryPlaces } from '../../../core/stores/domain/location.ts';
+import type { PlacesOfEntries } from '../../../core/stores/domain/location.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
 import { readSuspendedAt } from './suspended.ts';
 
@@ -127,7 +127,7 @@ export type JournalQuery = ReportDays & {
   /** Absent: the lines of all locations are together. */
   readonly by?: (typeof journalSplits)[number] | undefined;
   /** Absent: all transactions. Otherwise the balances begin at 0 with the period. */
-  readonly locations?: ReportLocations | undefined;
+  readonly locations?: PlacesOfEntries | undefined;
 };
 
 type JournalRow = {
@@ -281,13 +281,10 @@ function groupOf({ day, actor, locationId }: DaySum, group: ActivityGroup): stri
   }
 }
 
-/** The locations whose transactions a report is of; null is that of transactions that took place at none. */
-export type ReportLocations = NonNullable<EntryPlaces>;
-
 export type ActivityQuery = ReportDays & {
   readonly by: ActivityGroup;
   /** Absent: all transactions. */
-  readonly locations?: ReportLocations | undefined;
+  readonly locations?: PlacesOfEntries | undefined;
 };
 
 export type ActivityReport = Table<

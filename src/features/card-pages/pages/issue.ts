@@ -3,7 +3,7 @@
 import { Fault } from '../../../core/domain/fault.ts';
 import { designOf } from '../../../core/cards/domain/design.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { issueCard, type NewCard } from '../../till/service/sale.ts';
 import { readOffer, type Offer } from '../../till/service/usual-amounts.ts';

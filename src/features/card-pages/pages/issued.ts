@@ -4,7 +4,7 @@ import { designOf } from '../../../core/cards/domain/design.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { lastCharactersOf, parseCode } from '../../../core/cards/domain/code.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { retrieve } from '../../../core/cards/service/card.ts';
 import { findSalePlaces } from '../../../core/cards/service/sale-place.ts';

@@ -2,7 +2,7 @@
 
 import { likelyLastCharacters, meaningOf, type SearchFilter } from '../../../core/cards/domain/search.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { isPermitted, type Permission } from '../../staff/domain/staff.ts';
+import { isPermitted, type Permission } from '../../../core/staff/domain/staff.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import {
@@ -14,7 +14,7 @@ import {
   sorts,
   type SortName,
 } from '../../../core/cards/service/filter.ts';
-import { exactCount } from '../../../core/cards/service/count.ts';
+import { exactCount } from '../../books/service/card-count.ts';
 import {
   countCards,
   findSortableSince,

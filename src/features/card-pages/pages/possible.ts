@@ -4,7 +4,7 @@ import { unheldOf, isDisabled, isExpired, isSuspended } from '../../../core/card
 import { isHoldExpired, type Hold } from '../../../core/money/domain/hold.ts';
 import { isAddition, type Transfer } from '../../../core/money/domain/ledger.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { isPermitted, type StaffMember } from '../../staff/domain/staff.ts';
+import { isPermitted, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { DetailedCard } from '../../../core/cards/storage/detailed-card.ts';
 import { isSpendable } from './parts.ts';

@@ -1,6 +1,6 @@
 /** Access tokens: list, create and revoke. */
 
-import { parseStaffName } from '../../staff/domain/staff.ts';
+import { parseStaffName } from '../../../core/staff/domain/staff.ts';
 import { scopes, type Scope } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { grantToken, endToken } from '../service/token.ts';

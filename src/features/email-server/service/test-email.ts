@@ -1,7 +1,7 @@
 /** The limit on test emails, which a person sends to the own address: a budget per hour that refills continuously. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import type { StaffMember } from '../../staff/domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import { findRefilledAt, type LookupCaller } from '../../../core/stores/storage/lookup-throttle.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../../core/cards/service/lookup-throttle.ts';

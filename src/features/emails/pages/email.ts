@@ -4,7 +4,7 @@ import { spendStateOf } from '../../../core/cards/domain/state.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { EmailDelivery } from '../../../core/emails/domain/email.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { cancelByStaff, correctAddress } from '../service/staff-email.ts';
 import { findPreviewParts, hasFailed, isToRecipient, showEmail, type ShownEmail } from '../service/list.ts';

@@ -1,7 +1,7 @@
 /** The emails of the development page that a request can read: they contain valid codes. */
 
 import type { FastifyRequest } from 'fastify';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import type { ReadableEmails } from '../http/development-emails.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { hasRealStores } from '../../../core/stores/service/store.ts';

@@ -3,7 +3,7 @@
 import { searchedTextMax } from '../../../core/cards/domain/search.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import type { EmailKind, EmailState } from '../../../core/emails/domain/email.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { parseText } from '../../../core/domain/text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import {

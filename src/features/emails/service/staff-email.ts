@@ -1,7 +1,7 @@
 /** Emails about cards that staff send again or cancel. */
 
 import type { EmailDelivery } from '../../../core/emails/domain/email.ts';
-import { actorOf } from '../../staff/domain/staff.ts';
+import { actorOf } from '../../../core/staff/domain/staff.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { cancelEmail, sendToCorrected, type ShownEmail } from './list.ts';

@@ -3,7 +3,7 @@
  * decides.
  */
 
-import { heldMs } from '../../backups/domain/restore.ts';
+import { heldMs } from '../../../core/domain/held.ts';
 import { execute, one, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 
 /** @param now in ms: emails that are scheduled for later are sent at their time. */

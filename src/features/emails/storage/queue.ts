@@ -13,7 +13,7 @@ import {
   type DeliveryRow,
   type EmailKey,
 } from '../../../core/emails/storage/email.ts';
-import { heldMs } from '../../backups/domain/restore.ts';
+import { heldMs } from '../../../core/domain/held.ts';
 import {
   all,
   first,

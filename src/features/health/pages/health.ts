@@ -2,7 +2,7 @@
 
 import { assessExpiry } from '../../wallets/domain/wallet.ts';
 import { lateEmailsMax, type HealthFinding } from '../domain/health.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readEmailServers } from '../../email-server/service/server.ts';
 import { findHealth, mayBeIll } from '../service/health.ts';

@@ -8,7 +8,7 @@ import {
   type HealthFinding,
   type MachineCondition,
 } from '../domain/health.ts';
-import { isPermitted, type StaffMember } from '../../staff/domain/staff.ts';
+import { isPermitted, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { findLateEmails } from '../../emails/storage/queue.ts';

@@ -3,7 +3,7 @@
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../domain/sale.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { parseText } from '../../../core/domain/text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { findCard } from '../../emails/service/list.ts';

@@ -1,6 +1,6 @@
 /** The list of online sales, and those about which staff decide. */
 
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { buyPath } from '../domain/links.ts';
 import type { OnlineSale, SaleState } from '../domain/sale.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';

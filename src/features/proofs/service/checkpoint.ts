@@ -4,7 +4,7 @@ import { hash as digest } from 'node:crypto';
 import type { Context } from '../../../core/storage/context.ts';
 import { checkpointText, inclusionProofText, type Checkpoint } from '../domain/checkpoint.ts';
 import { addDays, dayOf, startOfDay } from '../../../core/domain/day.ts';
-import { checkpointCreatedEvent } from '../../../core/events/domain/event.ts';
+import { checkpointCreatedEvent } from '../domain/checkpoint-event.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { consistencyProofOf, inclusionProofOf } from '../domain/log-tree.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';

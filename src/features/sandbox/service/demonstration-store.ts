@@ -2,7 +2,7 @@
 
 import type { Context } from '../../../core/storage/context.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
-import type { StaffMember } from '../../staff/domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import { hasCards } from '../../../core/cards/storage/card.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { findAccountByEmail, insertStaffMember } from '../../staff/storage/staff.ts';

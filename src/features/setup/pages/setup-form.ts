@@ -3,7 +3,7 @@
 import type { Currency } from '../../../core/money/domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { parseStaffName, passwordProblem } from '../../staff/domain/staff.ts';
+import { parseStaffName, passwordProblem } from '../../../core/staff/domain/staff.ts';
 import {
   domainOfName,
   parseDomain,

@@ -7,7 +7,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { Secret } from '../../../platform/secret.ts';
-import type { StaffMember } from '../../staff/domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { sameBytes } from '../../../platform/keys.ts';
 import { beat } from '../../../database/heartbeat.ts';

@@ -15,9 +15,9 @@ import {
   addLocation,
   changeLocation,
   listAllLocations,
-  moveTillTo,
   moveTokenTo,
 } from '../../../core/stores/service/location.ts';
+import { moveTillTo } from '../../till/service/till.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { storeOption, openStore } from '../../../cli/choose-store.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from '../../../cli/output.ts';

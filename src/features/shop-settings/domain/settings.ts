@@ -4,7 +4,7 @@ import type { EmailSettings } from '../../../core/emails/domain/email.ts';
 import type { EmailText } from '../../emails/domain/wording.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
 import { journalAccounts, type Store } from '../../../core/stores/domain/store.ts';
-import { formatDatev } from '../../books/domain/datev.ts';
+import { formatDatev } from '../../../core/stores/domain/datev.ts';
 import { formatVat } from '../../../core/money/domain/vat.ts';
 
 export type Settings = {

@@ -2,7 +2,7 @@
 
 import { holdLimitMaxDays } from '../../../core/money/domain/hold.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { datevDefaults, formatDatev, parseDatev, type Datev } from '../../books/domain/datev.ts';
+import { datevDefaults, formatDatev, parseDatev, type Datev } from '../../../core/stores/domain/datev.ts';
 import type { Settings } from '../domain/settings.ts';
 import {
   journalAccounts,

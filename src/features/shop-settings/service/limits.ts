@@ -7,7 +7,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import { addDays, dayOf, startOfDay } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../../core/money/domain/money.ts';
-import { actorOf, isPermitted, type Permission, type StaffMember } from '../../staff/domain/staff.ts';
+import { actorOf, isPermitted, type Permission, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { findAccount, lockStaffMember, type StaffPlace } from '../../staff/storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';

@@ -5,12 +5,8 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { endSessionsOnTill } from '../../staff/storage/session.ts';
 import type { Till } from '../../till/storage/till.ts';
-import {
-  addLocation,
-  changeLocation,
-  moveTillTo,
-  requireLocation,
-} from '../../../core/stores/service/location.ts';
+import { addLocation, changeLocation, requireLocation } from '../../../core/stores/service/location.ts';
+import { moveTillTo } from '../../till/service/till.ts';
 import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
 
 /** @throws Fault those of `asStaff` and `addLocation`. */

@@ -6,7 +6,13 @@ import { openDatabase } from '../../../start/database.ts';
 import { formatInstantOrNull } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';
-import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff.ts';
+import {
+  isRole,
+  parseStaffName,
+  roles,
+  type Role,
+  type StaffMember,
+} from '../../../core/staff/domain/staff.ts';
 import { changeStaff, createLink, inviteStaff, recordAction, type StaffChanges } from '../service/staff.ts';
 import { listStaff } from '../storage/staff.ts';
 import { chooseStore, openStore, storeOption } from '../../../cli/choose-store.ts';

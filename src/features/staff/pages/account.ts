@@ -2,7 +2,7 @@
 
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
-import { isPermitted, parsePin, passwordProblem } from '../domain/staff.ts';
+import { isPermitted, parsePin, passwordProblem } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { setPassword, setPin } from '../service/staff.ts';
 import { chooseWorkplace, endAllSessions, endOneSession } from '../service/session.ts';

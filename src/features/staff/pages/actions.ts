@@ -1,7 +1,7 @@
 /** The audit log of a store: who did what, when, and on which till. */
 
 import { isCardField } from '../../../core/cards/domain/fields.ts';
-import { isRole, type StaffMember } from '../domain/staff.ts';
+import { isRole, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { showStaffActions, type ShownActions } from '../service/people.ts';

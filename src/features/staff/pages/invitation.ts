@@ -2,7 +2,7 @@
 
 import { Fault } from '../../../core/domain/fault.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
-import { isRole, type StaffMember } from '../domain/staff.ts';
+import { isRole, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { markup } from '../../../platform/markup.ts';
 import { invitationVersionOf, invitePerson } from '../service/member.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';

@@ -1,6 +1,6 @@
 /** The people of a store, with how each signs in. */
 
-import { roles, wrongPinsMax } from '../domain/staff.ts';
+import { roles, wrongPinsMax } from '../../../core/staff/domain/staff.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { listPeople, type ListedPerson } from '../service/people.ts';

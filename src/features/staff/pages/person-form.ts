@@ -7,7 +7,7 @@ import {
   roles,
   type Role,
   type StaffMember,
-} from '../domain/staff.ts';
+} from '../../../core/staff/domain/staff.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import { Fault, type ErrorsByField } from '../../../core/domain/fault.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';

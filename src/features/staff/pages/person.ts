@@ -1,6 +1,6 @@
 /** The page of a person: the role and the limits, access, and sessions. */
 
-import { wrongPinsMax, type StaffMember } from '../domain/staff.ts';
+import { wrongPinsMax, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { changePerson, linkPerson, signOutPerson, unlockPerson } from '../service/member.ts';
 import { showAccess, showMember } from '../service/people.ts';

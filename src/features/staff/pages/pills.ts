@@ -1,6 +1,6 @@
 /** The common parts of the pages of people and of the audit log. */
 
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { tag } from '../../../pages/kit/parts.ts';

@@ -1,6 +1,6 @@
 /** The people who can have made a change, and the devices on which they did. */
 
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { listStaff } from '../storage/staff.ts';

@@ -2,7 +2,7 @@
 
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
-import { actorOf, type Permission, type StaffMember } from '../domain/staff.ts';
+import { actorOf, type Permission, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';

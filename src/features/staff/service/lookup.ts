@@ -11,12 +11,12 @@ import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import type { Fault } from '../../../core/domain/fault.ts';
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { actorOf, isPermitted, type StaffMember } from '../domain/staff.ts';
+import { actorOf, isPermitted, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { findRefilledAt, type LookupCaller } from '../../../core/stores/storage/lookup-throttle.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { findTransfer } from '../../../core/money/storage/transfer.ts';
-import { findChosenCode, type StockedCode } from '../../stock/storage/code.ts';
+import { findChosenCode, type StockedCode } from '../../../core/stocks/storage/code.ts';
 import { listUsableCards } from '../../../core/cards/storage/usable-cards.ts';
 import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../../../core/cards/service/lookup.ts';
 import {

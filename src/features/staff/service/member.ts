@@ -2,7 +2,7 @@
 
 import { Fault } from '../../../core/domain/fault.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { endAllSessions, endOneSession } from './session.ts';

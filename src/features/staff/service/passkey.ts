@@ -16,7 +16,7 @@ import type {
 import { isIP } from 'node:net';
 import type { Context } from '../../../core/storage/context.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { parseStaffName, type StaffMember } from '../domain/staff.ts';
+import { parseStaffName, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import {
   deletePasskey,

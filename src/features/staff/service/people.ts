@@ -2,7 +2,7 @@
 
 import type { Context } from '../../../core/storage/context.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import {
   listLastCharacters,

@@ -9,7 +9,7 @@ import { Fault } from '../../../core/domain/fault.ts';
 import type { LogoMark } from '../../emails/domain/logo.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import {
   endSession,

@@ -1,7 +1,7 @@
 /** The changes of a sign-in with a password or a passkey, after the credential was compared. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import type { StaffMember } from '../domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { listPasskeys } from '../storage/passkey.ts';
 import type { StaffSession } from '../storage/session.ts';

@@ -5,7 +5,7 @@ import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { ownLocationsMax, type Role, type StaffMember } from '../domain/staff.ts';
+import { ownLocationsMax, type Role, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { hasCards } from '../../../core/cards/storage/card.ts';
 import { insertStaffAction, type StaffAction } from '../storage/action.ts';

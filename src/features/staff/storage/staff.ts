@@ -3,7 +3,7 @@
 import type { Currency } from '../../../core/money/domain/currency.ts';
 import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { isRole, type StaffMember } from '../domain/staff.ts';
+import { isRole, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from '../../../database/sql/columns.ts';
 import {
   all,

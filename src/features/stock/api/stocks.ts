@@ -15,7 +15,7 @@ import {
   validMonthsMax,
   valueErrors,
   stockValuesOf,
-} from '../domain/stock.ts';
+} from '../../../core/stocks/domain/stock.ts';
 import { parseLine, sentLineLengthMax } from '../../../core/domain/text.ts';
 import type { RequestContext } from '../../../http/request-context.ts';
 import { limits } from '../../../platform/limits.ts';

@@ -17,7 +17,7 @@ import {
   stockValuesOf,
   type CountedStock,
   type StockFailure,
-} from '../domain/stock.ts';
+} from '../../../core/stocks/domain/stock.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { parseLine } from '../../../core/domain/text.ts';
 import { limits } from '../../../platform/limits.ts';
@@ -33,7 +33,7 @@ import {
   stockKeyOf,
   voidCodesOf,
 } from '../service/stock.ts';
-import type { StockKey } from '../storage/stock.ts';
+import type { StockKey } from '../../../core/stocks/storage/stock.ts';
 import type { Database } from '../../../start/database.ts';
 import { writeText } from '../../card-commands/cli/card-output.ts';
 import { storeOption, openStore } from '../../../cli/choose-store.ts';

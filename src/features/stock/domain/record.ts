@@ -3,7 +3,7 @@
 import { formatInstant, formatInstantOrNull } from '../../../core/domain/day.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
 import type { StockRecord } from '../../batches/domain/batch-schemas.ts';
-import { leftOf, type CountedStock } from './stock.ts';
+import { leftOf, type CountedStock } from '../../../core/stocks/domain/stock.ts';
 
 /** @param now from when on the codes cannot be read, even if they are not erased yet (ms). */
 export function stockRecordOf(counted: CountedStock, now: number): StockRecord {

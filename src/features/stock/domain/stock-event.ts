@@ -1,7 +1,7 @@
 /** Events about stocks. None contains a code. */
 
 import { stockRecordOf } from './record.ts';
-import type { CountedStock } from './stock.ts';
+import type { CountedStock } from '../../../core/stocks/domain/stock.ts';
 import type { Event } from '../../../core/events/domain/event.ts';
 import type { EventType } from '../../../core/events/domain/event-type.ts';
 

@@ -1,6 +1,6 @@
 /** The codes of a stock that are left: as a table, and as sheets to print. */
 
-import type { CountedStock } from '../domain/stock.ts';
+import type { CountedStock } from '../../../core/stocks/domain/stock.ts';
 import { listLeftCodes, stockExport } from '../service/codes.ts';
 import { readStockCodes } from '../service/staff-stock.ts';
 import { sheetPlaceOf, sheetsPage } from '../../card-pages/pages/sheets.ts';

@@ -1,7 +1,7 @@
 /** The page of a stock: its progress, how many codes were printed, sold, voided, and are left, and its codes. */
 
-import { isPermitted } from '../../staff/domain/staff.ts';
-import { leftOf, type CountedStock } from '../domain/stock.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
+import { leftOf, type CountedStock } from '../../../core/stocks/domain/stock.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { actorName, listActors } from '../../../pages/kit/actors.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';

@@ -1,7 +1,7 @@
 /** The list of stocks: how many codes of each were printed, sold, voided, and are left. */
 
-import { isPermitted } from '../../staff/domain/staff.ts';
-import { leftOf, type CountedStock } from '../domain/stock.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
+import { leftOf, type CountedStock } from '../../../core/stocks/domain/stock.ts';
 import { markup } from '../../../platform/markup.ts';
 import { listStoreStocks } from '../service/stock.ts';
 import { placeIn } from '../../../pages/kit/ids.ts';

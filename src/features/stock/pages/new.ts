@@ -8,7 +8,7 @@ import {
   validMonthsMax,
   valueErrors,
   type StockTerms,
-} from '../domain/stock.ts';
+} from '../../../core/stocks/domain/stock.ts';
 import { isAbove } from '../../../core/stores/domain/store.ts';
 import { parseLine } from '../../../core/domain/text.ts';
 import { Fault } from '../../../core/domain/fault.ts';

@@ -1,6 +1,6 @@
 /** The common parts of the pages of printed cards: the stock of a path, its value in words, and its state. */
 
-import type { CountedStock, Stock } from '../domain/stock.ts';
+import type { CountedStock, Stock } from '../../../core/stocks/domain/stock.ts';
 import { showStock, stockKeyOf } from '../service/stock.ts';
 import { longReads } from '../../../pages/kit/long-reads.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';

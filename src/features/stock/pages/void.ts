@@ -1,6 +1,6 @@
 /** Voids printed cards of a stock, all that are left or some, after a confirmation. */
 
-import { leftOf } from '../domain/stock.ts';
+import { leftOf } from '../../../core/stocks/domain/stock.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { markup } from '../../../platform/markup.ts';
 import { voidStockBy } from '../service/staff-stock.ts';

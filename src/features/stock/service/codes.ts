@@ -5,12 +5,12 @@ import { csvOf } from '../../../core/tables/domain/csv.ts';
 import type { ExportTable, ExportRow } from '../../../core/tables/domain/export-table.ts';
 import { stockCodesReadEvent } from '../domain/stock-event.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { writtenValues, type CountedStock, type Stock } from '../domain/stock.ts';
+import { writtenValues, type CountedStock, type Stock } from '../../../core/stocks/domain/stock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { listLeftPlaces } from '../storage/code.ts';
-import { listStockParts, type StockKey } from '../storage/stock.ts';
+import { listLeftPlaces } from '../../../core/stocks/storage/code.ts';
+import { listStockParts, type StockKey } from '../../../core/stocks/storage/stock.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { codesOfPart, showStock, stockKeyOf, stockPartCodes } from './stock.ts';
 

@@ -1,6 +1,6 @@
 /** Actions of staff with stocks of printed cards: they add stocks, read their codes, and void the rest. */
 
-import { leftOf, type CountedStock, type StockTerms } from '../domain/stock.ts';
+import { leftOf, type CountedStock, type StockTerms } from '../../../core/stocks/domain/stock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';

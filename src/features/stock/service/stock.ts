@@ -16,13 +16,18 @@ import {
   type Stock,
   type StockFailure,
   type StockTerms,
-} from '../domain/stock.ts';
+} from '../../../core/stocks/domain/stock.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { findCardIdByCode, insertUnsoldCode } from '../../../core/cards/storage/code.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
-import { findChosenCode, insertStockedCode, voidAllCodes, voidCode } from '../storage/code.ts';
+import {
+  findChosenCode,
+  insertStockedCode,
+  voidAllCodes,
+  voidCode,
+} from '../../../core/stocks/storage/code.ts';
 import {
   counted,
   countRunningStocks,
@@ -40,7 +45,7 @@ import {
   saveStockProgress,
   sealStockPart,
   type StockKey,
-} from '../storage/stock.ts';
+} from '../../../core/stocks/storage/stock.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { onePart, type Pace } from '../../batches/service/pace.ts';
 import {

@@ -1,7 +1,7 @@
 /** The till: a printed card that was scanned first. Its code is sealed in the form, so that no page contains it. */
 
 import { Fault } from '../../../core/domain/fault.ts';
-import type { Stock } from '../../stock/domain/stock.ts';
+import type { Stock } from '../../../core/stocks/domain/stock.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';
 import { markup } from '../../../platform/markup.ts';
 import { Secret } from '../../../platform/secret.ts';

@@ -5,7 +5,7 @@ import { looksLikeLink, parseTypedCode } from '../../../core/cards/domain/code.t
 import { findCurrency } from '../../../core/money/domain/currency.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { exceeds, subtract, type Money } from '../../../core/money/domain/money.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { parseText, referenceLengthMax } from '../../../core/domain/text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { loadCard } from '../../../core/money/service/money.ts';

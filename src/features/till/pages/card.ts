@@ -4,7 +4,7 @@ import type { Card } from '../../../core/cards/domain/card.ts';
 import { availableOf } from '../../../core/cards/domain/state.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { today } from '../../../core/money/service/money.ts';
 import { cardTail, dayText, figure } from '../../../pages/kit/format.ts';

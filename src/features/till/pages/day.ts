@@ -1,7 +1,7 @@
 /** The totals of a day at the till. */
 
 import { addDays, dayOf, parseDay } from '../../../core/domain/day.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import {
   figuresBy,

@@ -2,7 +2,7 @@
 
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
-import { isPermitted, parseStaffName } from '../../staff/domain/staff.ts';
+import { isPermitted, parseStaffName } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { listPinPeople, type PinPerson } from '../service/pin-sign-in.ts';
 import { moveTillAs } from '../../shop-settings/service/location.ts';

@@ -1,6 +1,6 @@
 /** A page of the till: one column for a thumb, and the menu behind the name instead of the navigation. */
 
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { hasTillCookie } from '../../../pages/kit/cookie.ts';
 import {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { isUndoable } from '../../shop-settings/service/limits.ts';
 import { endRedemptionKey, sumReversed, undoRedemption } from '../service/redemption.ts';

@@ -3,7 +3,7 @@
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readCardPast } from '../../card-pages/service/card-page.ts';

@@ -5,7 +5,7 @@
 
 import type { Context } from '../../../core/storage/context.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { isPermitted, worksAt, wrongPinsMax, type StaffMember } from '../../staff/domain/staff.ts';
+import { isPermitted, worksAt, wrongPinsMax, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import {
   findRefilledAt,

@@ -1,7 +1,7 @@
 /** PINs of members of staff. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import type { StaffMember } from '../../staff/domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 
 /**
  * Returns the text that is hashed slowly instead of a PIN: a digest under a key outside of the database, because all PINs

@@ -5,7 +5,7 @@ import type { Card } from '../../../core/cards/domain/card.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { scopes } from '../../../core/stores/domain/store.ts';
 import { findTransfer, sumReversals } from '../../../core/money/storage/transfer.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';

@@ -20,7 +20,7 @@ import {
   type StaffEntry,
   type TillEntry,
 } from '../domain/till-day.ts';
-import { worksAt, type StaffMember } from '../../staff/domain/staff.ts';
+import { worksAt, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { findTillNames } from '../storage/till.ts';

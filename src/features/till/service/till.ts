@@ -1,11 +1,20 @@
 /** Tills: devices that are enrolled for sign-in with a PIN. The browser has a random token in a cookie. */
 
-import type { StaffMember } from '../../staff/domain/staff.ts';
+import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
+import { Fault } from '../../../core/domain/fault.ts';
+import { locationOf } from '../../../core/stores/service/location.ts';
 import { listStaff } from '../../staff/storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
-import { findEnrolledTill, listTills, type ListedTill, type Till } from '../storage/till.ts';
+import {
+  findEnrolledTill,
+  listTills,
+  moveTill,
+  type ListedTill,
+  type Till,
+  type TillKey,
+} from '../storage/till.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../../../core/stores/service/secret-token.ts';
 
 /** 256 random bits. */
@@ -37,4 +46,12 @@ export function* findPresentedTill(
   const record = till && (yield* findStore(token.storeId));
   if (record) assertStoreOpen(record);
   return record && { till, store: record.store };
+}
+
+/** Lets a till belong to a location, or to none. @throws Fault as `moveTokenTo` does. */
+export function* moveTillTo(key: TillKey, locationId: number | null): Script<Till> {
+  yield* locationOf(key.storeId, { own: null, named: locationId });
+  const moved = yield* moveTill(key, locationId);
+  if (!moved) throw new Fault('not-found');
+  return moved;
 }

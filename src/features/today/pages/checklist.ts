@@ -1,6 +1,6 @@
 /** The steps before a shop opens. The list disappears when all of it is done. */
 
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import type { SetupStepName } from '../../health/storage/setup-step.ts';
 import { catalogue, fillPlain } from '../../../pages/kit/texts.ts';

@@ -7,7 +7,7 @@ import type { Accountant } from '../../accountants/domain/accountant.ts';
 import type { Webhook } from '../../webhooks/domain/webhook.ts';
 import type { BackupConcern } from '../../backups/service/backups.ts';
 import type { VersionConcern } from '../../upgrade/service/versions.ts';
-import { isPermitted } from '../../staff/domain/staff.ts';
+import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { catalogue, fill, fillPlain, plural } from '../../../pages/kit/texts.ts';
 import { timeText } from '../../../pages/kit/format.ts';

@@ -4,7 +4,7 @@ import { mayOwnersSetMachine } from '../../../core/stores/service/machine.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { HealthFinding } from '../../health/domain/health.ts';
-import { isPermitted, visiblePlaces } from '../../staff/domain/staff.ts';
+import { isPermitted, visiblePlaces } from '../../../core/staff/domain/staff.ts';
 import type { Count } from '../../till/domain/till-day.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';

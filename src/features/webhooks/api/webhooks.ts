@@ -9,7 +9,8 @@ import {
 } from '../domain/webhook-schemas.ts';
 import type { Webhook } from '../domain/webhook.ts';
 import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
-import { webhookEtagOf } from '../../../http/etag.ts';
+import { etagOf } from '../../../http/etag.ts';
+import { webhookVersionTagOf } from '../service/version.ts';
 import type { RequestContext } from '../../../http/request-context.ts';
 import * as service from '../service/webhook.ts';
 import { noFields } from '../../../api/documentation.ts';
@@ -32,7 +33,10 @@ const withSecret = {
 } as const;
 
 function webhookResult(webhook: Webhook) {
-  return { body: { webhook: webhookRecordOf(webhook) }, headers: { etag: webhookEtagOf(webhook) } };
+  return {
+    body: { webhook: webhookRecordOf(webhook) },
+    headers: { etag: etagOf({ id: webhook.id, version: webhookVersionTagOf(webhook) }) },
+  };
 }
 
 function secretResult({ webhook, secret }: service.WebhookWithSecret) {

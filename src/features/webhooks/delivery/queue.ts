@@ -1,7 +1,8 @@
 /** The queue of webhook deliveries. Each webhook is a destination. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import { eventJson, webhookEvent } from '../../../core/events/domain/event.ts';
+import { eventJson } from '../../../core/events/domain/event.ts';
+import { webhookEvent } from '../domain/webhook-event.ts';
 import { sandboxHeader } from '../../sandbox/domain/sandbox.ts';
 import { parseRetryAfter } from '../../../platform/retry-after.ts';
 import type { Secret } from '../../../platform/secret.ts';

@@ -3,7 +3,7 @@
 import { eventTypes } from '../../../core/events/domain/event-type.ts';
 import { eventPatterns, parsePatterns, webhooksMax, type Webhook } from '../domain/webhook.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
-import { webhookVersionTagOf } from '../../../core/cards/service/version.ts';
+import { webhookVersionTagOf } from '../service/version.ts';
 import { editWebhook, registerWebhook } from '../service/staff-webhook.ts';
 import { alert, hidden, inputField } from '../../../pages/kit/form.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';

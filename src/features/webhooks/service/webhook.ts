@@ -1,7 +1,7 @@
 /** The webhooks of a store, and their deliveries. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import { webhookEvent } from '../../../core/events/domain/event.ts';
+import { webhookEvent } from '../domain/webhook-event.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Parsed } from '../../../platform/parsed.ts';
 import type { Secret } from '../../../platform/secret.ts';
@@ -12,7 +12,7 @@ import {
   type Delivery,
   type Webhook,
 } from '../domain/webhook.ts';
-import { webhookVersionTagOf } from '../../../core/cards/service/version.ts';
+import { webhookVersionTagOf } from './version.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
 import { RetryTransaction, type Script } from '../../../database/sql/sql.ts';
 import {

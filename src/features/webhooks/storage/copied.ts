@@ -1,6 +1,6 @@
 /** The deliveries to webhooks that were due when a backup was made, as `emails/copied.ts`. */
 
-import { heldMs } from '../../backups/domain/restore.ts';
+import { heldMs } from '../../../core/domain/held.ts';
 import { execute, one, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 
 export function* holdCopiedDeliveries(storeId: number): Script<void> {

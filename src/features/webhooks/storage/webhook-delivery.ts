@@ -1,7 +1,7 @@
 /** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
-import { timeUnlessHeld } from '../../backups/domain/restore.ts';
+import { timeUnlessHeld } from '../../../core/domain/held.ts';
 import { columns, integer, unchanged, writeOnly, type RowOf } from '../../../database/sql/columns.ts';
 import {
   all,

@@ -3,7 +3,7 @@
 import { buyPath } from '../../domain/links.ts';
 import { recipientPath } from '../../../../core/emails/domain/recipient-page.ts';
 import { Fault } from '../../../../core/domain/fault.ts';
-import { isPermitted } from '../../../staff/domain/staff.ts';
+import { isPermitted } from '../../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../../platform/markup.ts';
 import { findRecipientPage } from '../../../recipient/service/recipient-lookup.ts';
 import { findBuyPage, type BuyPage } from '../../service/begin.ts';

@@ -1,7 +1,7 @@
 /** The root of the service leads a browser to setup, sign-in, the till or today, by state and role. */
 
 import type { FastifyRequest } from 'fastify';
-import { isPermitted } from '../../domain/staff.ts';
+import { isPermitted } from '../../../../core/staff/domain/staff.ts';
 import { hasOwner } from '../../../setup/service/setup.ts';
 import { isOwnHost } from '../../../../pages/kit/request.ts';
 import { visitorOf, type VisitorServices } from '../../../../pages/kit/visitor.ts';

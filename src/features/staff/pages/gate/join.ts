@@ -1,7 +1,7 @@
 /** Links with which a member of staff joins, or sets up a new way to sign in. */
 
 import { Fault } from '../../../../core/domain/fault.ts';
-import { passwordProblem } from '../../domain/staff.ts';
+import { passwordProblem } from '../../../../core/staff/domain/staff.ts';
 import { markup } from '../../../../platform/markup.ts';
 import { addPasskey, registrationOptions, verifyRegistration } from '../../service/passkey.ts';
 import type { PresentedToken } from '../../../../core/stores/service/secret-token.ts';

@@ -1,6 +1,6 @@
 /** Sign in with an address and a password, confirm, and sign out. Passkeys are in `passkeys.ts`. */
 
-import type { StaffMember } from '../../domain/staff.ts';
+import type { StaffMember } from '../../../../core/staff/domain/staff.ts';
 import { parseEmail } from '../../../../core/domain/email-address.ts';
 import type { Store } from '../../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../../platform/markup.ts';

@@ -1,9 +1,9 @@
 /** The codes of stocks. One guarded statement sells or voids a code, so both happen at most once. */
 
-import type { Context } from '../../../core/storage/context.ts';
+import type { Context } from '../../storage/context.ts';
 import type { Stock } from '../domain/stock.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { findByDigest } from '../../../core/cards/storage/code.ts';
+import { findByDigest } from '../../cards/storage/code.ts';
 import {
   all,
   execute,

@@ -1,8 +1,8 @@
 /** The people who work in a store: their roles, and what each role may do. */
 
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
-import type { Money } from '../../../core/money/domain/money.ts';
-import type { EntryPlaces } from '../../../core/stores/domain/location.ts';
+import type { Money } from '../../money/domain/money.ts';
+import type { EntryPlaces } from '../../stores/domain/location.ts';
 
 export const roles = ['owner', 'manager', 'accountant', 'cashier'] as const;
 

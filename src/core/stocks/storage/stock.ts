@@ -1,8 +1,8 @@
 /** Stocks of printed codes, and their parts, whose codes are added in one transaction. Codes are sealed for their row. */
 
-import type { Context } from '../../../core/storage/context.ts';
-import { currencyOf } from '../../../core/money/domain/currency.ts';
-import type { Money } from '../../../core/money/domain/money.ts';
+import type { Context } from '../../storage/context.ts';
+import { currencyOf } from '../../money/domain/currency.ts';
+import type { Money } from '../../money/domain/money.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';
 import type { CountedStock, Stock, StockCounts, StockFailure, StockState } from '../domain/stock.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from '../../../database/sql/columns.ts';
 import { all, execute, first, parallel, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 import { forUpdate, forUpdateSkipLocked } from '../../../database/sql/fragments.ts';
-import { ofOpenStore } from '../../../core/stores/storage/store.ts';
+import { ofOpenStore } from '../../stores/storage/store.ts';
 
 /** An amount in minor units, or null. The row also has its currency. */
 function moneyOrNull<Field extends string>(

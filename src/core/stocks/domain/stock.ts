@@ -3,9 +3,9 @@
  * activation issues a gift card; after that, or after it was voided, it never returns.
  */
 
-import { dayOf } from '../../../core/domain/day.ts';
-import { exceeds, formatMoney, integerDigitsMax, type Money } from '../../../core/money/domain/money.ts';
-import { aboveLimit, isAbove, type Store } from '../../../core/stores/domain/store.ts';
+import { dayOf } from '../../domain/day.ts';
+import { exceeds, formatMoney, integerDigitsMax, type Money } from '../../money/domain/money.ts';
+import { aboveLimit, isAbove, type Store } from '../../stores/domain/store.ts';
 
 /** Maximum number of codes of a stock. */
 export const stockCodesMax = 10_000;

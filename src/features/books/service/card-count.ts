@@ -1,11 +1,11 @@
 /** Counts of cards that the books have, for filters that are too wide to read all cards. */
 
-import { balancesOf } from '../../../features/books/domain/reports.ts';
-import type { CardFilter } from '../storage/filter.ts';
-import { findLastClosings } from '../../../features/books/storage/books.ts';
-import type { CardCount } from './list.ts';
-import type { ReportRuns, RequestedReport } from '../../../features/books/service/report-runs.ts';
-import { readSumsUntil, type SumsSource } from '../../../features/books/service/report-sums.ts';
+import { balancesOf } from '../domain/reports.ts';
+import type { CardFilter } from '../../../core/cards/storage/filter.ts';
+import { findLastClosings } from '../storage/books.ts';
+import type { CardCount } from '../../../core/cards/service/list.ts';
+import type { ReportRuns, RequestedReport } from './report-runs.ts';
+import { readSumsUntil, type SumsSource } from './report-sums.ts';
 
 /** With more days after the last closed one, a count would take as long as a report. */
 const openMsMax = 3 * 86_400_000;

@@ -1,25 +1,21 @@
 /** The activation of a printed code: what its stock demands of the card that it becomes. */
 
-import type { Context } from '../../../core/storage/context.ts';
-import { codeTaken } from '../../../core/cards/domain/code.ts';
-import { dayOf, formatInstant } from '../../../core/domain/day.ts';
-import { stockCodeTriedEvent } from '../domain/stock-event.ts';
-import { Fault } from '../../../core/domain/fault.ts';
-import type { Money } from '../../../core/money/domain/money.ts';
+import type { Context } from '../../storage/context.ts';
+import { codeTaken } from '../../cards/domain/code.ts';
+import { dayOf, formatInstant } from '../../domain/day.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../money/domain/money.ts';
 import { expiryOf, valueError, writtenValues } from '../domain/stock.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
+import type { Store } from '../../stores/domain/store.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { recordEvent } from '../../../core/events/storage/event.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
   findChosenCode,
   findStockedCode,
-  recordTry,
   type LookupKey,
   type StockedCode,
   type UsedChosenCode,
 } from '../storage/code.ts';
-import { showStock } from './stock.ts';
 
 /** `required`: the code must be in stock; `optional`: it can be, and is activated then. */
 export type StockUse = 'required' | 'optional';
@@ -115,13 +111,4 @@ function notActivated({ stock, triedAt }: StockedCode): Fault {
 export function* assertNotInStock(key: LookupKey): Script<void> {
   const stocked = yield* findStockedCode(key);
   if (stocked?.soldAt === null && stocked.voidedAt === null) throw notActivated(stocked);
-}
-
-/** Records that callers who cannot activate them looked for codes in stock: one `stock.code_tried` for each. */
-export function* recordTries(ctx: Context, tries: readonly LookupKey[]): Script<void> {
-  const now = ctx.clock.now();
-  for (const key of tries) {
-    const stockKey = yield* recordTry(key, now);
-    if (stockKey) yield* recordEvent(ctx, stockCodeTriedEvent(yield* showStock(stockKey), now));
-  }
 }
