@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
-import { proxySecretLengths } from '../features/app-proxy/domain/app-proxy.ts';
+import { proxySecretLengths } from '../core/stores/domain/app-proxy.ts';
 import { findCurrency, type Currency } from '../core/money/domain/currency.ts';
 import { isTimeZone } from '../core/domain/day.ts';
 import type { EmailSettings } from '../core/emails/domain/email.ts';

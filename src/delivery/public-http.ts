@@ -6,9 +6,9 @@ import { rootCertificates } from 'node:tls';
 import { codeOf, publicErrorCode } from '../platform/error-code.ts';
 import { ResponseTooLong, textOfResponse } from '../platform/response-text.ts';
 import { version } from '../platform/version.ts';
-import type { PublicNetwork } from '../features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from './public-socket.ts';
 import { checkedLookup, ForbiddenAddress, systemResolve, Unresolved } from './public-lookup.ts';
-import { connectionLimits, openConnections } from '../features/webhooks/delivery/connections.ts';
+import { connectionLimits, openConnections } from './connections.ts';
 
 const headerBytesMax = 16_384;
 

@@ -15,7 +15,7 @@ import {
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../features/app-proxy/domain/app-proxy.ts';
+} from '../core/stores/domain/app-proxy.ts';
 import { Fault } from '../core/domain/fault.ts';
 import type { Secret } from '../platform/secret.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../core/stores/domain/store.ts';

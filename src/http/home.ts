@@ -7,7 +7,7 @@ import { unreadinessTexts, type Unreadiness } from './readiness.ts';
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../core/domain/fault.ts';
-import { sandboxNotice } from '../features/sandbox/domain/sandbox.ts';
+import { sandboxNotice } from '../core/domain/sandbox.ts';
 import { markup, type Markup } from '../platform/markup.ts';
 import { version } from '../platform/version.ts';
 import { prefersHtml } from './accept.ts';
@@ -67,7 +67,7 @@ type Shown = { readonly unreadiness: Unreadiness | null; readonly prefix: string
 
 function page(
   { unreadiness, prefix, isLocal: mayRead }: Shown,
-  { config, ctx, email, developmentMode }: Services,
+  { config, ctx, addKeptEmails, developmentMode }: Services,
 ): Markup {
   const { hasConsole, publicUrl, basePath } = config;
   const staff = publicUrl
@@ -106,7 +106,7 @@ ${sandbox}<h1>Largesse</h1>
 <dd>${version}</dd>
 <dt>API</dt>
 <dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
-${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead && (developmentMode || ctx.testClock) ? emails : undefined}</dl>
+${pages}${developmentMode && mayRead ? development : undefined}${addKeptEmails && mayRead && (developmentMode || ctx.testClock) ? emails : undefined}</dl>
 </body>
 </html>
 `;

@@ -2,9 +2,7 @@
 
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FreeSpace } from '../platform/disk.ts';
-import type { Delay, Upkeep } from '../features/health/service/upkeep.ts';
 import { requestDurations, type RequestDuration } from './request-durations.ts';
-import { upkeepGauges } from './upkeep-gauges.ts';
 
 export type Metrics = {
   readonly contentType: string;
@@ -28,8 +26,8 @@ export type Metrics = {
   readonly webhookPaused: () => void;
   /** A notification of a payment provider was received. */
   readonly paymentNotified: (provider: string, signature: 'right' | 'wrong' | 'none') => void;
-  /** Records the rows of the database, and the waiting work of the jobs for each store. */
-  readonly upkeepFound: (upkeep: Upkeep, delays: readonly Delay[]) => void;
+  /** For the gauges of features. */
+  readonly registry: Registry;
 };
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -264,6 +262,6 @@ export function createMetrics({
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
     paymentNotified: (provider, signature) => notifications.inc({ provider, signature }),
-    upkeepFound: upkeepGauges(registry, { hasBackups: freeSpace !== null }),
+    registry,
   };
 }

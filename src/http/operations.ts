@@ -4,14 +4,13 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../core/storage/context.ts';
-import { proxyParameters, type QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import { proxyParameters, type QueryParameter } from '../core/stores/domain/app-proxy.ts';
 import { Fault, FieldErrors, type FaultCode } from '../core/domain/fault.ts';
 import type { HttpResponse } from '../core/requests/service/http-response.ts';
 import type { SignedStore } from '../core/stores/service/caller.ts';
 import type { FoundToken } from '../core/stores/storage/token.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import { clientKey } from './client-address.ts';
-import { eventStreams } from './event-stream.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { problemCodeOf } from './problem.ts';
@@ -55,14 +54,8 @@ export function addOperations(app: FastifyInstance, services: Services): void {
       );
     },
   });
-  const streams = eventStreams({
-    ctx,
-    storage,
-    onCommit: services.onCommit,
-    streamsMax: limits.eventStreamsMax,
-  });
   app.addHook('preClose', (done) => {
-    streams.close();
+    services.onClose();
     done();
   });
   /** Authenticates a request, without a promise if its token is cached. @throws or rejects with a Fault. */
@@ -124,12 +117,8 @@ export function addOperations(app: FastifyInstance, services: Services): void {
           recordStockTry: (tried) => services.stockTries.note({ storeId: caller.store.id, lookup: tried }),
           canSend,
           logUnsent: services.email.logUnsent,
-          webhookUrls: services.webhookUrls,
-          streams,
+          tools: services.tools,
           turns: services.turns,
-          reports: services.reports,
-          startBatches: services.startBatches,
-          testClock: services.testClock(),
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,

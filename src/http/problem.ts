@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, ErrorsByField } from '../core/domain/fault.ts';
-import { sandboxHeader } from '../features/sandbox/domain/sandbox.ts';
+import { sandboxHeader } from '../core/domain/sandbox.ts';
 
 type Problem = {
   readonly status: number;

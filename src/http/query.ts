@@ -1,6 +1,6 @@
 /** A strict parser of `application/x-www-form-urlencoded`, for query strings and form bodies. */
 
-import type { QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import type { QueryParameter } from '../core/stores/domain/app-proxy.ts';
 
 /** The text is not properly encoded. */
 export class MalformedError extends Error {

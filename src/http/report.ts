@@ -6,7 +6,7 @@ import type { Services } from './services.ts';
 
 /** Reports a response that was sent. */
 export function reportResponse(
-  { metrics, log, recordedRequests, config, ctx }: Services,
+  { metrics, log, noteRequest, config, ctx }: Services,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -14,7 +14,7 @@ export function reportResponse(
   const route = routeTemplateOf(request);
   const status = reply.statusCode;
   if (caller) {
-    recordedRequests.note(caller.store.id, {
+    noteRequest(caller.store.id, {
       at: ctx.clock.now(),
       durationMs: reply.elapsedTime,
       method,

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '../core/storage/context.ts';
-import type { QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import type { QueryParameter } from '../core/stores/domain/app-proxy.ts';
 import { Fault, type FaultCode, type FieldErrors } from '../core/domain/fault.ts';
 import { InexactNumber } from '../core/money/domain/money.ts';
 import type { Store } from '../core/stores/domain/store.ts';
@@ -14,15 +14,12 @@ import {
   type KeyUse,
 } from '../core/requests/service/idempotency.ts';
 import type { HttpResponse } from '../core/requests/service/http-response.ts';
+import type { Tools } from '../platform/tools.ts';
 import { resolved, type Script } from '../database/sql/sql.ts';
 import type { Storage, WriteScope } from '../database/storage.ts';
-import type { ReportRuns } from '../features/books/service/report-runs.ts';
-import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
 import type { Turns } from '../core/service/turns.ts';
-import type { WebhookUrls } from '../features/webhooks/service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
-import type { EventStreams } from './event-stream.ts';
 import type { LookupAttempt } from './lookup-throttle.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
 
@@ -44,15 +41,10 @@ export type RequestContext = {
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly logUnsent: (store: Store) => void;
-  readonly webhookUrls: WebhookUrls;
-  readonly streams: EventStreams;
+  /** What features give to their operations. */
+  readonly tools: Tools;
   /** The turns of lists and counts. */
   readonly turns: Turns;
-  readonly reports: ReportRuns;
-  /** Issues the cards of new batches, and adds the codes of new stocks, now. */
-  readonly startBatches: () => void;
-  /** Advances the clock of a sandbox; null: the service is live, or has not started. */
-  readonly testClock: TestClockRuns | null;
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */

@@ -6,7 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { QueryParameter } from '../features/app-proxy/domain/app-proxy.ts';
+import type { QueryParameter } from '../core/stores/domain/app-proxy.ts';
 import { Fault, type FaultCode } from '../core/domain/fault.ts';
 import type { Caller } from './auth.ts';
 import type { RawBody } from './body.ts';

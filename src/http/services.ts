@@ -8,17 +8,14 @@ import type { Secret } from '../platform/secret.ts';
 import type { Context } from '../core/storage/context.ts';
 import type { Store } from '../core/stores/domain/store.ts';
 import type { Log } from '../platform/log.ts';
-import type { WebhookUrls } from '../features/webhooks/service/webhook.ts';
 import type { Storage } from '../database/storage.ts';
+import type { Tools } from '../platform/tools.ts';
 import type { Tracing } from '../platform/tracing.ts';
-import type { ReportRuns } from '../features/books/service/report-runs.ts';
-import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
+import type { ApiRequest } from '../core/requests/domain/api-request.ts';
 import type { Turns } from '../core/service/turns.ts';
-import type { ReadableEmails, StoredEmails } from '../features/emails/http/development-emails.ts';
 import type { DocumentationOf } from './documents.ts';
 import type { SendErrorPage } from './error-pages.ts';
 import type { Metrics } from './metrics.ts';
-import type { RecordedRequests } from '../features/developers/http/recorded-requests.ts';
 import type { RetiredCodeUses, StockTries } from '../core/cards/http/code-uses.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from '../core/stores/http/token-last-used.ts';
@@ -31,8 +28,6 @@ export type EmailServices = {
   readonly canSend: (storeId: number) => boolean | Promise<boolean>;
   /** Whether any store has a mail server of its own that is used. */
   readonly hasOwnServers: () => Promise<boolean>;
-  /** The folder of emails in development, for their page; null: there is no page. */
-  readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly logUnsent: (store: Store) => void;
 };
@@ -67,11 +62,15 @@ export type Services = {
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
   readonly stockTries: StockTries;
-  readonly recordedRequests: RecordedRequests;
+  /** Records a request to the API of a store, for its developers. */
+  readonly noteRequest: (storeId: number, request: ApiRequest) => void;
   readonly log: Pick<Log, 'logger' | 'request'>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
-  readonly webhookUrls: WebhookUrls;
+  /** What features give to their operations. */
+  readonly tools: Tools;
+  /** Runs when the service begins to stop. */
+  readonly onClose: () => void;
   /** Calls the listener after every commit of this process, until the returned function is called. */
   readonly onCommit: (listener: () => void) => () => void;
   /** Whether the service is stopping. */
@@ -82,11 +81,6 @@ export type Services = {
   readonly email: EmailServices;
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;
-  readonly reports: ReportRuns;
-  /** Advances the clock of a sandbox; null: the service is live, or has not started. */
-  readonly testClock: () => TestClockRuns | null;
-  /** Issues the cards of new batches, and adds the codes of new stocks, now. */
-  readonly startBatches: () => void;
   /** Adds the pages for staff, and returns what sends a page for an error elsewhere; null: there are none. */
   readonly addConsole: ((app: FastifyInstance) => SendErrorPage) | null;
   /**
@@ -94,6 +88,6 @@ export type Services = {
    * there are no pages.
    */
   readonly homePath: ((request: FastifyRequest) => Promise<string | undefined>) | null;
-  /** The kept emails that a local request can read. */
-  readonly readableEmails: (request: FastifyRequest) => Promise<ReadableEmails>;
+  /** Adds the page of the emails that are kept in development; null: there is none. */
+  readonly addKeptEmails: ((app: FastifyInstance, prefix: string) => void) | null;
 };

@@ -6,7 +6,6 @@ import { Fault } from '../core/domain/fault.ts';
 import { sameBytes } from '../platform/keys.ts';
 import { hostName } from './auth.ts';
 import { clientAddresses, type ClientAddresses } from './client-address.ts';
-import { addDevelopmentEmails } from '../features/emails/http/development-emails.ts';
 import { sendDocument, type DocumentationOf } from './documents.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
@@ -74,16 +73,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     });
   }
   addHome(app, services, prefix);
-  if (email.kept)
-    addDevelopmentEmails(
-      app,
-      {
-        kept: email.kept,
-        readableEmails: services.readableEmails,
-        isSandbox: services.ctx.testClock !== null,
-      },
-      prefix,
-    );
+  services.addKeptEmails?.(app, prefix);
   // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

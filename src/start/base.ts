@@ -16,7 +16,7 @@ import { tracedStorage } from '../database/traced.ts';
 import { openTracing, type Tracing } from '../platform/tracing.ts';
 import type { TestClockRuns } from '../features/sandbox/service/test-clock.ts';
 import type { Upkeep } from '../features/health/service/upkeep.ts';
-import type { PublicNetwork } from '../features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../delivery/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
 import type { Channel } from './processes/channel.ts';
 import { noCertificate, type CertificateStatus } from '../features/https/start/https.ts';

@@ -21,7 +21,7 @@ import { StartError } from './error.ts';
 import { openPostgres } from '../database/postgres/engine.ts';
 import { openSqlite } from '../database/sqlite/engine.ts';
 import type { WriteTurns } from '../database/sqlite/write-lock.ts';
-import { followingStorage } from '../database/following.ts';
+import { followingStorage } from '../features/sandbox/storage/following.ts';
 import { findSandbox, insertSandbox } from '../features/sandbox/storage/sandbox.ts';
 import type { Storage, StorageObserver } from '../database/storage.ts';
 import { timelineFile } from '../platform/timeline-file.ts';

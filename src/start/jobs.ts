@@ -62,8 +62,8 @@ type Options = {
   readonly stockTries: StockTries;
   readonly recordedRequests: RecordedRequests;
   readonly email: Pick<EmailServices, 'canSend'>;
-  /** Receives what operators are alerted of. */
-  readonly examined: (upkeep: Upkeep) => void;
+  /** Receives what operators are alerted of, and the delays of the stores that have any. */
+  readonly examined: (upkeep: Upkeep, delays: readonly Delay[]) => void;
   /** Null: the database is on a server. */
   readonly backups: Pick<BackupRuns, 'runIfDue' | 'removeLeft' | 'stop'> | null;
   readonly versions: Pick<VersionRuns, 'runIfDue'>;
@@ -211,14 +211,13 @@ function issuing({ limits, metrics }: Options, database: Database): () => Promis
 }
 
 /** Finds what operators are alerted of. */
-function examining({ database: { ctx }, metrics, examined }: Options, storage: Storage): () => Promise<void> {
+function examining({ database: { ctx }, examined }: Options, storage: Storage): () => Promise<void> {
   return async () => {
     const upkeep = await storage.read(() => findUpkeep(ctx));
     const delays: Delay[] = [];
     for (const store of await listDueStores(storage, ['closing', 'checkpoint'], presentOf(ctx)))
       delays.push(await storage.read(() => findDelay(ctx, store)));
-    metrics.upkeepFound(upkeep, delays);
-    examined(upkeep);
+    examined(upkeep, delays);
   };
 }
 

@@ -1,6 +1,6 @@
 /** The service: its server, pages and workers, wired in plain calls. `parts.ts` opens what they share. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { operationsOf } from '../api/index.ts';
 import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
@@ -13,7 +13,13 @@ import { startWallets } from '../features/wallets/delivery/wallets.ts';
 import { createServer } from '../http/server.ts';
 import { isExposed } from '../platform/key-file.ts';
 import { homePathOf } from '../features/staff/pages/gate/home.ts';
+import { addDevelopmentEmails } from '../features/emails/http/development-emails.ts';
 import { readableEmailsOf } from '../features/emails/pages/kept-emails.ts';
+import { upkeepGauges } from '../features/health/http/upkeep-gauges.ts';
+import { eventStreamsTool } from '../features/webhooks/http/event-stream.ts';
+import { webhookUrlsTool } from '../features/webhooks/service/webhook.ts';
+import { reportRunsTool } from '../features/books/service/report-runs.ts';
+import { startBatchesTool } from '../features/batches/service/batch.ts';
 import { addConsole } from '../pages/kit/server.ts';
 import { createLog } from '../platform/log.ts';
 import { readSandboxToken } from '../features/sandbox/service/sandbox.ts';
@@ -159,6 +165,7 @@ function serverOf(base: Base, developmentMode: boolean) {
   const { config, log, database, metrics, tracing, onAnyCommit, state, certificate } = base;
   const parts = partsOf(base);
   const pages = config.hasConsole ? pagesOf(base, parts, developmentMode) : null;
+  const { kept } = parts.shared.email;
   const app = createServer({
     ...parts.shared,
     operations: operationsOf(config.isSandbox),
@@ -178,12 +185,17 @@ function serverOf(base: Base, developmentMode: boolean) {
     isClosing: () => state.isClosing,
     unreadiness: () => state.unreadiness(),
     transportSecurity: certificate && (() => transportSecurityOf(certificate)),
-    startBatches: () => state.startBatches(),
-    testClock: () => state.testClock,
+    tools: parts.tools,
+    onClose: () => parts.tools.of(eventStreamsTool).close(),
     addConsole: pages && ((server) => addConsole(server, pages)),
     homePath: pages && ((request) => homePathOf(pages, request)),
-    readableEmails: (request) =>
-      readableEmailsOf({ storage: database.storage, pages, isSandbox: config.isSandbox }, request),
+    addKeptEmails:
+      kept &&
+      ((server, prefix) => {
+        const readableEmails = async (request: FastifyRequest) =>
+          await readableEmailsOf({ storage: database.storage, pages, isSandbox: config.isSandbox }, request);
+        addDevelopmentEmails(server, { kept, readableEmails, isSandbox: config.isSandbox }, prefix);
+      }),
   });
   return { app, parts, hasPages: pages !== null };
 }
@@ -199,8 +211,8 @@ async function shownTokenOf({ config, database: { ctx, storage } }: Base): Promi
 const restartDelayMs = 300;
 
 function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
-  const { config, database, onAnyCommit, state } = base;
-  const { email, retiredCodeUses, stockTries, turns, reports, webhookUrls } = parts.shared;
+  const { config, database, onAnyCommit } = base;
+  const { email, retiredCodeUses, stockTries, turns } = parts.shared;
   return consoleServicesOf(config, {
     database,
     email,
@@ -215,9 +227,9 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     stockTries,
     onCommit: onAnyCommit,
     turns,
-    reports,
-    webhookUrls,
-    startBatches: () => state.startBatches(),
+    reports: parts.tools.of(reportRunsTool),
+    webhookUrls: parts.tools.of(webhookUrlsTool),
+    startBatches: parts.tools.of(startBatchesTool),
     restoredCopies: base.restoredCopies,
     // A sandbox does not become live.
     restoring: config.isSandbox
@@ -254,6 +266,7 @@ function startWorkers(
   base: Base,
   {
     shared,
+    recordedRequests,
     backups,
     versions,
     notices,
@@ -268,8 +281,10 @@ function startWorkers(
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
   const { logger } = log;
+  const setGauges = upkeepGauges(metrics.registry, { hasBackups: base.freeSpace !== null });
   const background = startBackground({
     ...shared,
+    recordedRequests,
     backups: backups?.runs ?? null,
     versions,
     notices,
@@ -281,7 +296,10 @@ function startWorkers(
     retention: config.retention,
     guard,
     metrics,
-    examined: (upkeep) => (state.upkeep = upkeep),
+    examined(upkeep, delays) {
+      setGauges(upkeep, delays);
+      state.upkeep = upkeep;
+    },
     onCommit: commits.add,
     logger,
   });

@@ -2,7 +2,7 @@
 
 import type { Https } from '../features/https/start/https.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
-import type { EmailServices } from '../http/services.ts';
+import type { EmailSetup } from '../features/emails/start/email.ts';
 import type { Log } from '../platform/log.ts';
 import type { StoredState } from '../features/https/platform/certificates/folder.ts';
 import { isLoopback } from '../platform/loopback.ts';
@@ -136,7 +136,7 @@ export function logStart(
     /** The ports of HTTPS; undefined: it is off. */
     readonly ports: Https['ports'] | undefined;
     readonly developmentMode: boolean;
-    readonly email: EmailServices;
+    readonly email: EmailSetup;
     /** Whether the service waits for its first owner. */
     readonly hasSetup: boolean;
     readonly hasOwnServers: boolean;

@@ -4,11 +4,16 @@ import { localUseOf, machineRuleOf, type Config } from './config.ts';
 import { databaseConfigOf } from './database.ts';
 import { loopbackRule, webhookUrlsOf } from '../features/webhooks/delivery/webhooks.ts';
 import { openGoogle, type Google } from '../features/wallets/delivery/google/wallet-objects.ts';
-import { recordedRequests } from '../features/developers/http/recorded-requests.ts';
+import { recordedRequests, type RecordedRequests } from '../features/developers/http/recorded-requests.ts';
+import { Tools } from '../platform/tools.ts';
+import { startBatchesTool } from '../features/batches/service/batch.ts';
+import { testClockTool } from '../features/sandbox/service/test-clock.ts';
+import { eventStreams, eventStreamsTool } from '../features/webhooks/http/event-stream.ts';
+import { webhookUrlsTool } from '../features/webhooks/service/webhook.ts';
 import { codeUses } from '../core/cards/http/code-uses.ts';
 import { tokenUses } from '../core/stores/http/token-last-used.ts';
 import type { Services } from '../http/services.ts';
-import { reportRuns } from '../features/books/service/report-runs.ts';
+import { reportRuns, reportRunsTool } from '../features/books/service/report-runs.ts';
 import { lastBeat } from '../database/heartbeat.ts';
 import { createTurns } from '../core/service/turns.ts';
 import { backupRuns, type Backups } from '../features/backups/start/backups.ts';
@@ -35,9 +40,11 @@ export type Parts = {
   readonly payments: PaymentProviders;
   /** Null: the service does not know its own address. */
   readonly onlineSales: OnlineSales | null;
+  readonly tools: Tools;
+  readonly recordedRequests: RecordedRequests;
   readonly shared: Pick<
     Services,
-    'webhookUrls' | 'turns' | 'reports' | 'tokenUses' | 'retiredCodeUses' | 'stockTries' | 'recordedRequests'
+    'turns' | 'tokenUses' | 'retiredCodeUses' | 'stockTries' | 'noteRequest'
   > & { readonly email: EmailSetup };
 };
 
@@ -70,6 +77,10 @@ export function partsOf(base: Base): Parts {
     now: () => ctx.wallClock.now(),
     sandbox: config.isSandbox || isDevelopment ? { ctx, storage, basePath: config.basePath } : null,
   });
+  const requests = recordedRequests({
+    requestsMax: limits.requestsWaitingMax,
+    requestsOfStoreMax: limits.requestsOfStoreWaitingMax,
+  });
   return {
     mayUseLoopback,
     // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
@@ -99,28 +110,40 @@ export function partsOf(base: Base): Parts {
             isStopping: () => base.state.isClosing,
             metrics: base.metrics,
           }),
+    tools: toolsOf(base, { turns, mayUseLoopback }),
+    recordedRequests: requests,
     shared: {
       email,
-      webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
       turns,
-      reports: reportRuns({
-        clock: ctx.clock,
-        storage,
-        turns,
-        maxMs: limits.reportMaxMs,
-        runsMax: limits.reportsMax,
-        tookTooLong: ({ store, name }) =>
-          logger.warn({ store: store.domain, report: name }, 'a report took too long and was ended'),
-      }),
       tokenUses: tokenUses(),
       retiredCodeUses: codeUses(),
       stockTries: codeUses(),
-      recordedRequests: recordedRequests({
-        requestsMax: limits.requestsWaitingMax,
-        requestsOfStoreMax: limits.requestsOfStoreWaitingMax,
-      }),
+      noteRequest: (storeId, request) => requests.note(storeId, request),
     },
   };
+}
+
+/** What features give to their operations. */
+function toolsOf(
+  { config: { limits }, database: { ctx, storage }, log: { logger }, onAnyCommit, state }: Base,
+  { turns, mayUseLoopback }: Pick<Services, 'turns'> & Pick<Parts, 'mayUseLoopback'>,
+): Tools {
+  const reports = reportRuns({
+    clock: ctx.clock,
+    storage,
+    turns,
+    maxMs: limits.reportMaxMs,
+    runsMax: limits.reportsMax,
+    tookTooLong: ({ store, name }) =>
+      logger.warn({ store: store.domain, report: name }, 'a report took too long and was ended'),
+  });
+  const streams = { ctx, storage, onCommit: onAnyCommit, streamsMax: limits.eventStreamsMax };
+  return new Tools()
+    .add(reportRunsTool, reports)
+    .add(webhookUrlsTool, webhookUrlsOf(ctx, mayUseLoopback))
+    .add(eventStreamsTool, eventStreams(streams))
+    .add(startBatchesTool, () => state.startBatches())
+    .add(testClockTool, () => state.testClock);
 }
 
 /** The sealed backups of the embedded database; null: the database is on a server. */

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { ApiRequest, RequestFilter } from '../../src/features/developers/domain/api-request.ts';
+import type { RequestFilter } from '../../src/features/developers/domain/api-request.ts';
+import type { ApiRequest } from '../../src/core/requests/domain/api-request.ts';
 import { Fault } from '../../src/core/domain/fault.ts';
 import {
   eraseRequests,

@@ -9,7 +9,7 @@ import { deadlineIn } from '../support/deadline.ts';
 import type { WrittenEvent } from '../../src/core/events/domain/event.ts';
 import type { Store } from '../../src/core/stores/domain/store.ts';
 import type { Caller } from '../../src/http/auth.ts';
-import { eventStreams } from '../../src/http/event-stream.ts';
+import { eventStreams } from '../../src/features/webhooks/http/event-stream.ts';
 import { update } from '../../src/core/cards/service/card.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { findEnd, listPublishedEvents, showEvent } from '../../src/features/webhooks/service/event.ts';

@@ -38,7 +38,7 @@ import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
 import { tableKinds } from '../../src/database/postgres/distribution.ts';
 import { all, execute, parallel, sql, Statement } from '../../src/database/sql/sql.ts';
 import type { Storage } from '../../src/database/storage.ts';
-import { openAllTables } from '../../src/features/moves/storage/store-closing.ts';
+import { openAllTables } from '../../src/database/store-closing.ts';
 import { storeTablesOf, tablesOfNoStore } from '../../src/core/stores/storage/table.ts';
 import { listTables, type Table } from '../../src/database/sql/table.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from '../support/database.ts';

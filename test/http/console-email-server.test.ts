@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after, type TestContext } from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';
 import { roles } from '../../src/core/staff/domain/staff.ts';
-import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../src/delivery/public-socket.ts';
 import { certificateFor, certificateForThisMachine } from '../delivery/email/certificate.ts';
 import { reply, scriptedServer, smtpServer, type SmtpServer } from '../delivery/email/smtp-server.ts';
 import type { Browser } from '../support/browser.ts';

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { proxyParameters } from '../../src/features/app-proxy/domain/app-proxy.ts';
+import { proxyParameters } from '../../src/core/stores/domain/app-proxy.ts';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation-route.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';

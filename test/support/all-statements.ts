@@ -49,7 +49,7 @@ import { seeded } from './seeded.ts';
 /** The files of nouns, and not those of one engine. */
 const files = globSync('src/{database,core/*/storage,core/storage,features/*/storage}/**/*.ts').filter(
   (file) =>
-    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|moves\/storage\/store-closing|stores\/storage\/table)\.ts$/.test(
+    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|database\/store-closing|stores\/storage\/table)\.ts$/.test(
       file,
     ),
 );

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../src/delivery/public-socket.ts';
 import { certificateFor } from '../delivery/email/certificate.ts';
 
 export type Bucket = AsyncDisposable & {

@@ -1,6 +1,6 @@
 /** A shop whose staff have signed in, and the forms of its pages. */
 
-import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../src/delivery/public-socket.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import assert from 'node:assert/strict';
 import type { Role } from '../../src/core/staff/domain/staff.ts';

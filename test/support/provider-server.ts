@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { isIP, type AddressInfo } from 'node:net';
-import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../src/delivery/public-socket.ts';
 import { issueAuthority, issueRsa } from './wallet-certificates.ts';
 
 export type ProviderRequest = {

@@ -17,7 +17,7 @@ import { readConfig } from '../../src/start/config.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/core/money/domain/currency.ts';
-import type { PublicNetwork } from '../../src/features/emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../src/delivery/public-socket.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { scopes as allScopes, type Scope } from '../../src/core/stores/domain/store.ts';
 import { logWith } from '../../src/platform/log.ts';

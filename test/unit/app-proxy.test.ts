@@ -16,7 +16,7 @@ import {
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../../src/features/app-proxy/domain/app-proxy.ts';
+} from '../../src/core/stores/domain/app-proxy.ts';
 import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { Fault } from '../../src/core/domain/fault.ts';
 import { Secret } from '../../src/platform/secret.ts';

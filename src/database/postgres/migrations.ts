@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
-import { openAllTables } from '../../features/moves/storage/store-closing.ts';
+import { openAllTables } from '../store-closing.ts';
 import {
   createMigrationsTable,
   insertApplied,

@@ -6,7 +6,7 @@ import { exactOf, Lock, Scan, type Script, type SqlValue, type Statement } from 
 import type { Dialect } from '../sql/fragments.ts';
 import { errorText, withPath } from '../../platform/system-error.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
-import { storeClosedMessage } from '../../features/moves/storage/store-closing.ts';
+import { storeClosedMessage } from '../store-closing.ts';
 import { namesItsColumns, rowMaker } from '../sql/rows.ts';
 
 /** The longest wait for another process that is creating the file. */

@@ -10,7 +10,7 @@ import {
   type Migration,
 } from '../schema/migrate.ts';
 import { MigrationError } from '../schema/migration-error.ts';
-import { openAllTables } from '../../features/moves/storage/store-closing.ts';
+import { openAllTables } from '../store-closing.ts';
 import type { Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {

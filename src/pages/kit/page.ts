@@ -1,6 +1,6 @@
 /** The frame of every page: the head, the navigation and its landmarks. */
 
-import { sandboxNotice } from '../../features/sandbox/domain/sandbox.ts';
+import { sandboxNotice } from '../../core/domain/sandbox.ts';
 import { isPermitted, type Permission } from '../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { brandFileName, type Brand } from './brand.ts';

@@ -3,7 +3,7 @@
 import type { MachineRule } from '../../core/stores/domain/machine.ts';
 import type { EmailTransportKind } from '../../http/services.ts';
 import type { Context } from '../../core/storage/context.ts';
-import type { ApiRequest } from '../../features/developers/domain/api-request.ts';
+import type { ApiRequest } from '../../core/requests/domain/api-request.ts';
 import type { MachineCondition } from '../../features/health/domain/health.ts';
 import type { EmailKind, EmailSettings } from '../../core/emails/domain/email.ts';
 import type { DomainFinding, EmailTrouble, OpenedServer } from '../../features/email-server/domain/server.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { connectPublic, type PublicNetwork } from '../../../src/features/emails/delivery/public-socket.ts';
+import { connectPublic, type PublicNetwork } from '../../../src/delivery/public-socket.ts';
 import { createPublicMailer } from '../../../src/features/emails/delivery/smtp.ts';
 import { storeServers } from '../../../src/features/emails/delivery/store-servers.ts';
 import { troubleOf } from '../../../src/features/email-server/delivery/trouble.ts';

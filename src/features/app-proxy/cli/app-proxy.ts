@@ -18,7 +18,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../../../start/config.ts';
 import { openDatabase } from '../../../start/database.ts';
 import type { WallClock } from '../../../platform/clock.ts';
-import { proxyParameters, signingText, type QueryParameter } from '../domain/app-proxy.ts';
+import { proxyParameters, signingText, type QueryParameter } from '../../../core/stores/domain/app-proxy.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { openProxySecret } from '../../../core/stores/storage/store.ts';
 import { chooseStore, storeOption } from '../../../cli/choose-store.ts';

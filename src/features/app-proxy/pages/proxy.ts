@@ -1,6 +1,6 @@
 /** The settings of the storefront's app proxy: the secret with which it signs, and whether requests need a signature. */
 
-import { proxySecretLengths } from '../domain/app-proxy.ts';
+import { proxySecretLengths } from '../../../core/stores/domain/app-proxy.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { Secret } from '../../../platform/secret.ts';
 import type { Settings } from '../../shop-settings/domain/settings.ts';

@@ -16,7 +16,7 @@ import { codeOf } from '../../../platform/error-code.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
 import { textOfResponse } from '../../../platform/response-text.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import {
   checkedLookup,
   ForbiddenAddress,

@@ -2,7 +2,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { MachineRule } from '../../../core/stores/domain/machine.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import type { AnyPlace } from '../domain/backup.ts';
 import type { FreeSpace } from '../../../platform/disk.ts';
 import type { DatabaseConfig } from '../../../start/config.ts';

@@ -11,7 +11,7 @@ import {
   type RestoreTools,
 } from '../domain/restore.ts';
 import { readNewestOf } from '../delivery/s3-target.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { BackupError, type S3Bucket } from '../domain/backup.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { FreeSpace } from '../../../platform/disk.ts';

@@ -1,5 +1,6 @@
 /** Issue many gift cards with one request. */
 
+import { startBatchesTool } from '../service/batch.ts';
 import { csvOfTable } from '../../../core/tables/service/csv-parts.ts';
 import Type from 'typebox';
 import { limits } from '../../../platform/limits.ts';
@@ -239,7 +240,7 @@ export const createBatch = write({
       ...found,
     });
     after((hasSucceeded) => {
-      if (hasSucceeded && !requestContext.isDryRun) requestContext.startBatches();
+      if (hasSucceeded && !requestContext.isDryRun) requestContext.tools.of(startBatchesTool)();
     });
     return {
       body: { batch: batchRecordOf(batch, ctx.clock.earliest()) },

@@ -4,6 +4,7 @@
  * after an interruption, and with several processes, each card is issued once.
  */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import assert from 'node:assert/strict';
 import type { Context } from '../../../core/storage/context.ts';
 import { batchCardsMax, batchCodesMs, batchErrorsMax, type Batch, type BatchError } from '../domain/batch.ts';
@@ -63,6 +64,9 @@ export type NewBatch = {
   /** The same key always returns the same batch; absent: none. */
   readonly key?: string;
 };
+
+/** Issues the cards of new batches, and adds the codes of new stocks, now. */
+export const startBatchesTool = new ToolKey<() => void>('start of batches');
 
 /**
  * Stores a batch, whose cards are issued afterwards.

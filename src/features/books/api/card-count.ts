@@ -5,6 +5,7 @@ import { cardFilters, customerEmail } from '../../../core/cards/api/list-fields.
 import { customerIdOf, filterOf } from '../../../core/cards/service/filter.ts';
 import { countCards, type CardCount } from '../../../core/cards/service/list.ts';
 import { read } from '../../../api/operation.ts';
+import { reportRunsTool } from '../service/report-runs.ts';
 import { exactCount } from '../service/card-count.ts';
 
 function countBodyOf({ count, isExact }: CardCount) {
@@ -37,13 +38,15 @@ export const countGiftCards = read({
     const customerId = yield* customerIdOf(store.id, query.email);
     return { body: countBodyOf(yield* countCards(ctx, { store, filter: filterOf(query, customerId) })) };
   },
-  async complete({ store, query, requestContext: { reports, request } }, { body }) {
+  async complete({ store, query, requestContext: { tools, request } }, { body }) {
     // The books have no customers.
     if (query.email !== undefined || !('precision' in body) || body.precision === 'exact') return { body };
     const counted = { count: body.count, isExact: false };
     const filter = filterOf(query, null);
     return {
-      body: countBodyOf(await exactCount(reports, { store, signal: request.signal }, { filter, counted })),
+      body: countBodyOf(
+        await exactCount(tools.of(reportRunsTool), { store, signal: request.signal }, { filter, counted }),
+      ),
     };
   },
 });

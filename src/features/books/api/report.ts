@@ -15,6 +15,7 @@ import {
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { ExportRow } from '../../../core/tables/domain/export-table.ts';
 import type { HttpResponse } from '../../../core/requests/service/http-response.ts';
+import { reportRunsTool } from '../service/report-runs.ts';
 import type { SumsSource } from '../service/report-sums.ts';
 import { reportColumns, reportFile, type ReportFile, type ReportName } from '../service/report-file.ts';
 import { csvHeaders, format, prefersCsv, type formats } from '../../../api/csv.ts';
@@ -121,7 +122,7 @@ export function report<const Id extends string, const P extends string, S extend
     ...routeOf(common, 'GET'),
     query: Object.keys(query),
     async handle(requestContext) {
-      const { ctx, reports, caller, request } = requestContext;
+      const { ctx, tools, caller, request } = requestContext;
       const { store } = caller;
       const now = ctx.clock.now();
       const queried = readQuery(requestContext, { store, now });
@@ -135,7 +136,7 @@ export function report<const Id extends string, const P extends string, S extend
         isPast: isPast(parameters, { store, now }),
         signal: request.signal,
       } as const;
-      const made = await reports(requested, (source) => run({ ...source, store }, values));
+      const made = await tools.of(reportRunsTool)(requested, (source) => run({ ...source, store }, values));
       const isCsv = values.format ? values.format === 'csv' : prefersCsv(request.headers.accept);
       if (!isCsv) return responseOf(200, { body: { [member]: made.report }, headers: { vary: 'Accept' } });
       return fileResponse(reportFile(store, member, made));

@@ -3,6 +3,7 @@
  * for it have left, or after `maxMs`. Equal reports that are requested at the same time share a run.
  */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
@@ -30,6 +31,8 @@ export type ReportRuns = <Made>(
   requested: RequestedReport,
   make: (source: ReportSource) => Promise<Made>,
 ) => Promise<Made>;
+
+export const reportRunsTool = new ToolKey<ReportRuns>('reports');
 
 type Run = {
   readonly isPast: boolean;

@@ -1,6 +1,6 @@
 /** Requests to the API of the stores: collected in memory and written periodically, not with every request. */
 
-import type { ApiRequest } from '../domain/api-request.ts';
+import type { ApiRequest } from '../../../core/requests/domain/api-request.ts';
 import type { NewRequests } from '../service/api-requests.ts';
 
 export type RecordedRequests = {

@@ -1,12 +1,7 @@
 /** The requests to the API in the last 24 hours: their list, and the page of one. */
 
-import {
-  requestResultOf,
-  requestResults,
-  type ApiCaller,
-  type ApiRequest,
-  type RequestFilter,
-} from '../domain/api-request.ts';
+import { requestResultOf, requestResults, type RequestFilter } from '../domain/api-request.ts';
+import type { ApiCaller, ApiRequest } from '../../../core/requests/domain/api-request.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { problemPath } from '../../../http/problem.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';

@@ -10,10 +10,10 @@ import {
   encodeRequests,
   requestResultOf,
   requestResults,
-  type ApiRequest,
   type IndexedRequest,
   type RequestFilter,
 } from '../domain/api-request.ts';
+import type { ApiRequest } from '../../../core/requests/domain/api-request.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { idsAt } from '../../../platform/random.ts';
 import {

@@ -6,10 +6,8 @@
 import { Resolver } from 'node:dns/promises';
 import type { DomainFinding } from '../domain/server.ts';
 import { providerOfHost, type EmailProvider } from '../domain/providers.ts';
+import type { ResolveText } from '../../../delivery/public-socket.ts';
 import { codeOf } from '../../../platform/error-code.ts';
-
-/** The TXT records of a name; null: no name server responded. */
-export type ResolveText = (name: string) => Promise<readonly string[] | null>;
 
 const dnsTimeoutMs = 2_000;
 const dnsTries = 2;

@@ -7,7 +7,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import { hostError } from '../../webhooks/delivery/url.ts';
 import { noticeEmail, type Notice } from '../../emails/delivery/notice.ts';
 import type { EmailOutcome } from '../../emails/delivery/outcome.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { checkSenderDomain, systemResolveText } from './sender-domain.ts';
 import { storeServers } from '../../emails/delivery/store-servers.ts';
 import { troubleIn, troubleOf } from './trouble.ts';

@@ -1,6 +1,6 @@
 /** Emails of a sandbox: they are kept, never sent, and say where they are from. */
 
-import { sandboxHeader, sandboxNotice } from '../../sandbox/domain/sandbox.ts';
+import { sandboxHeader, sandboxNotice } from '../../../core/domain/sandbox.ts';
 import { markup } from '../../../platform/markup.ts';
 import type { Email } from './message.ts';
 import type { EmailTransport } from './transport.ts';

@@ -12,7 +12,7 @@ import { rootCertificates } from 'node:tls';
 import { createTransport, type NodemailerError, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../../core/domain/email-address.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { connectPublic, type PublicNetwork } from './public-socket.ts';
+import { connectPublic, type PublicNetwork } from '../../../delivery/public-socket.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
 import { storedResponseOf, outcomeOf, type EmailOutcome } from './outcome.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../../platform/smtp-url.ts';

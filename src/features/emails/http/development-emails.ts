@@ -9,7 +9,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { formatInstant } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { sandboxNotice } from '../../sandbox/domain/sandbox.ts';
+import { sandboxNotice } from '../../../core/domain/sandbox.ts';
 import type { EmailKind } from '../../../core/emails/domain/email.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { prefersHtml } from '../../../http/accept.ts';
@@ -28,7 +28,7 @@ type StoredEmail = {
 };
 
 /** The kept emails of a service in development. */
-export type StoredEmails = {
+type StoredEmails = {
   /** Newest first. */
   list(): Promise<readonly StoredEmail[]>;
   /** Undefined if the name is unknown or invalid. */

@@ -7,7 +7,7 @@ import { emailFolder, type EmailFolder } from '../delivery/folder.ts';
 import { noticeEmail, type Notice } from '../delivery/notice.ts';
 import type { EmailOutcome } from '../delivery/outcome.ts';
 import { emailQueue } from '../delivery/queue.ts';
-import type { PublicNetwork } from '../delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { sandboxTransport } from '../delivery/sandbox.ts';
 import { storeServers } from '../delivery/store-servers.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from '../delivery/transport.ts';
@@ -28,6 +28,8 @@ import {
 import type { ReadCache } from '../../../database/storage.ts';
 
 export type EmailSetup = EmailServices & {
+  /** The folder of emails in development, for their page; null: there is no page. */
+  readonly kept: EmailFolder | null;
   readonly senders: EmailSenders;
   /** The people who may set the mail server of a store. */
   readonly rule: MachineRule;

@@ -7,8 +7,8 @@ import { clientAddresses } from '../../../http/client-address.ts';
 import type { ListenPlace } from '../../../http/listen-place.ts';
 import type { CertificateFailure } from '../../health/domain/health.ts';
 import type { Metrics } from '../../../http/metrics.ts';
-import { createPlainPort, type PlainPort } from '../../../http/plain-port.ts';
-import { createSecurePort, type SecurePort } from '../../../http/secure-port.ts';
+import { createPlainPort, type PlainPort } from '../http/plain-port.ts';
+import { createSecurePort, type SecurePort } from '../http/secure-port.ts';
 import {
   CertificateError,
   periodProblem,

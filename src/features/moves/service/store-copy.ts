@@ -23,7 +23,7 @@ import {
   type StoreState,
 } from '../storage/store-copy.ts';
 import { insertWork } from '../../../core/stores/storage/work.ts';
-import { closeTable, listClosedTables, openTable } from '../storage/store-closing.ts';
+import { closeTable, listClosedTables, openTable } from '../../../database/store-closing.ts';
 import {
   deleteStorePage,
   lastStoreKey,

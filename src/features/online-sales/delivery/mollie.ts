@@ -7,7 +7,7 @@ import type { PaymentProvider, SessionRequest } from '../domain/payment.ts';
 import { isTestKey } from '../domain/provider-keys.ts';
 import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { openPublicHttp } from '../../../delivery/public-http.ts';
 import {
   callProvider,

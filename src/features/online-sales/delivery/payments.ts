@@ -1,7 +1,7 @@
 /** The payment providers, each of which is one value. */
 
 import type { PaymentProvider, ProviderKind } from '../domain/payment.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { openMollie } from './mollie.ts';
 import { openSandboxPayments } from './sandbox.ts';
 import { openStripe } from './stripe.ts';

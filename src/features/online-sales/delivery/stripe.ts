@@ -19,7 +19,7 @@ import type {
 } from '../domain/payment.ts';
 import { isTestKey } from '../domain/provider-keys.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { openPublicHttp, type PublicHttp } from '../../../delivery/public-http.ts';
 import {
   callProvider,

@@ -1,7 +1,7 @@
 /** Requests to payment providers about online sales. Each is made outside of transactions, and can be repeated. */
 
 import type { PaymentProviders } from '../delivery/payments.ts';
-import { sandboxNotice } from '../../sandbox/domain/sandbox.ts';
+import { sandboxNotice } from '../../../core/domain/sandbox.ts';
 import { formatMoney } from '../../../core/money/domain/money.ts';
 import { filledFormPath, hintPath, orderPath } from '../domain/links.ts';
 import type { PaymentProvider, ProviderCredential, ProviderOutcome } from '../domain/payment.ts';

@@ -11,7 +11,7 @@ import {
   type CodeSample,
   type CodeSamples,
 } from './content.ts';
-import { sandboxNotice } from '../../sandbox/domain/sandbox.ts';
+import { sandboxNotice } from '../../../core/domain/sandbox.ts';
 import { inlineHtml, textHtml } from './markdown.ts';
 import { unknownServiceUrl } from './operation.ts';
 

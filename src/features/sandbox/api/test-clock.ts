@@ -13,6 +13,7 @@ import {
   noCounts,
   parseCounts,
   requireSandbox,
+  testClockTool,
   type AdvanceCounts,
   type AdvanceEnd,
 } from '../service/test-clock.ts';
@@ -122,7 +123,8 @@ export const advanceTestClock = write({
     if (first !== undefined && second !== undefined) errors.add('to', 'cannot be sent with advance_seconds');
   },
   async perform({ ctx, caller, store, body, requestContext }) {
-    const { request, testClock } = requestContext;
+    const { request, tools } = requestContext;
+    const testClock = tools.of(testClockTool)();
     if (!testClock) throw new Fault('not-found');
     const { 'idempotency-key': key } = request.headers;
     const owner = { storeId: store.id, apiClientId: caller.apiClientId ?? 0 };

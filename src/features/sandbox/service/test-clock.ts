@@ -1,5 +1,6 @@
 /** The clock of a sandbox: its state, and the beginning of an advance. `features/sandbox/start/test-clock.ts` carries it out. */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { formatInstant } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
@@ -103,6 +104,9 @@ export function* beginAdvance(ctx: Context, { end, digest }: AdvanceCommand, lea
 function inUse(): Fault {
   return new Fault('test-clock-in-use', { retryAfterSeconds: 2 });
 }
+
+/** Null: the service is live, or has not started. */
+export const testClockTool = new ToolKey<() => TestClockRuns | null>('test clock');
 
 /** The advances of a service on a sandbox. */
 export type TestClockRuns = {

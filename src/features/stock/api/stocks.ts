@@ -1,5 +1,6 @@
 /** Stocks of printed codes, which become gift cards when they are activated. */
 
+import { startBatchesTool } from '../../batches/service/batch.ts';
 import { csvOfTable } from '../../../core/tables/service/csv-parts.ts';
 import Type from 'typebox';
 import { parseNewCode, codePattern } from '../../../core/cards/domain/code.ts';
@@ -238,7 +239,7 @@ export const createStock = write({
       codes: body.codes?.codes ?? body.count ?? 0,
     });
     after((hasSucceeded) => {
-      if (hasSucceeded && !requestContext.isDryRun) requestContext.startBatches();
+      if (hasSucceeded && !requestContext.isDryRun) requestContext.tools.of(startBatchesTool)();
     });
     const counts = { sold: 0, voided: 0 };
     return {

@@ -6,7 +6,7 @@ import type { WalletKind } from '../domain/wallet.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { listPassDevices } from '../storage/card.ts';
 import { openCredential } from '../storage/wallet.ts';
-import type { PublicNetwork } from '../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { startWorker, workerLimitsOn, type Worker } from '../../../delivery/worker.ts';
 import { readCredential } from './apple/credential.ts';
 import { openPusher, type Pusher } from './apple/push.ts';

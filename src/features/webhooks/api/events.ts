@@ -9,6 +9,7 @@ import { eventSchema } from '../domain/event-schemas.ts';
 import { deliverySchema } from '../domain/webhook-schemas.ts';
 import { deliveryRecordOf } from '../domain/webhook-record.ts';
 import type { RequestContext } from '../../../http/request-context.ts';
+import { eventStreamsTool } from '../http/event-stream.ts';
 import { streamHeaders } from '../../../http/streams.ts';
 import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
 import * as examples from '../../../api/examples.ts';
@@ -79,7 +80,7 @@ export const streamEvents = stream({
   },
   errors: ['events-erased'],
   async open(requestContext, query) {
-    const { storage, caller, request, streams } = requestContext;
+    const { storage, caller, request, tools } = requestContext;
     const headers = streamHeaders;
     if (request.method === 'HEAD') return { status: 200, headers, stream: Readable.from([]) };
     const { id: storeId } = caller.store;
@@ -87,7 +88,7 @@ export const streamEvents = stream({
     const from = start === 'latest' ? await storage.read(() => findEnd(storeId)) : start;
     // An unknown event is rejected here, while an error response is possible.
     if (from !== null) await storage.read(() => findEvents(storeId, { after: from, limit: 1 }));
-    return { status: 200, headers, stream: streams.open(caller, from) };
+    return { status: 200, headers, stream: tools.of(eventStreamsTool).open(caller, from) };
   },
 });
 

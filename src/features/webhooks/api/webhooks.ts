@@ -1,5 +1,6 @@
 /** Webhooks and their deliveries. */
 
+import { webhookUrlsTool } from '../service/webhook.ts';
 import Type from 'typebox';
 import {
   deliverySchema,
@@ -53,8 +54,8 @@ function commandOf({
 }
 
 /** The allowed URLs depend on the database: development mode ends with the first real store. */
-async function prepare({ webhookUrls }: RequestContext): Promise<Partial<FieldContext>> {
-  return { parseWebhookUrl: await webhookUrls.urlParser() };
+async function prepare({ tools }: RequestContext): Promise<Partial<FieldContext>> {
+  return { parseWebhookUrl: await tools.of(webhookUrlsTool).urlParser() };
 }
 
 export const createWebhook = write({
@@ -81,7 +82,7 @@ export const createWebhook = write({
   errors: ['too-many-webhooks'],
   prepare,
   *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
-    const secret = requestContext.webhookUrls.generateSecret();
+    const secret = requestContext.tools.of(webhookUrlsTool).generateSecret();
     const created = yield* service.addWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
     return {
@@ -190,7 +191,7 @@ export const rotateWebhookSecret = write({
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
     const { ctx, requestContext } = request;
-    const secret = requestContext.webhookUrls.generateSecret();
+    const secret = requestContext.tools.of(webhookUrlsTool).generateSecret();
     return secretResult(yield* service.replaceWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });

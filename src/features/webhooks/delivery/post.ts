@@ -9,7 +9,7 @@
  */
 
 import { version } from '../../../platform/version.ts';
-import { connectionLimits, openConnections, type ConnectionLimits } from './connections.ts';
+import { connectionLimits, openConnections, type ConnectionLimits } from '../../../delivery/connections.ts';
 import {
   failed,
   sendRequest,

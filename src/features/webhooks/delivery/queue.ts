@@ -3,7 +3,7 @@
 import type { Context } from '../../../core/storage/context.ts';
 import { eventJson } from '../../../core/events/domain/event.ts';
 import { webhookEvent } from '../domain/webhook-event.ts';
-import { sandboxHeader } from '../../sandbox/domain/sandbox.ts';
+import { sandboxHeader } from '../../../core/domain/sandbox.ts';
 import { parseRetryAfter } from '../../../platform/retry-after.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { AttemptResult, Webhook } from '../domain/webhook.ts';

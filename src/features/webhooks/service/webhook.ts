@@ -1,5 +1,6 @@
 /** The webhooks of a store, and their deliveries. */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { webhookEvent } from '../domain/webhook-event.ts';
 import { Fault } from '../../../core/domain/fault.ts';
@@ -48,6 +49,8 @@ export type WebhookUrls = {
   urlParser(): Promise<(value: unknown) => Parsed<string>>;
   generateSecret(): Secret;
 };
+
+export const webhookUrlsTool = new ToolKey<WebhookUrls>('webhook URLs');
 
 export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Secret };
 

@@ -8,7 +8,7 @@ import { rootCertificates } from 'node:tls';
 import type { AppleCredential } from '../../domain/wallet.ts';
 import { publicErrorCode } from '../../../../platform/error-code.ts';
 import { parseRetryAfter } from '../../../../platform/retry-after.ts';
-import type { PublicNetwork } from '../../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../../delivery/public-socket.ts';
 import {
   checkedLookup,
   ForbiddenAddress,

@@ -6,7 +6,7 @@
 import type { GoogleCredential } from '../../domain/wallet.ts';
 import { parseRetryAfter } from '../../../../platform/retry-after.ts';
 import type { Secret } from '../../../../platform/secret.ts';
-import type { PublicNetwork } from '../../../emails/delivery/public-socket.ts';
+import type { PublicNetwork } from '../../../../delivery/public-socket.ts';
 import { openPublicHttp, shownWords, type PublicResponse } from '../../../../delivery/public-http.ts';
 import { signedJwt } from './jwt.ts';
 

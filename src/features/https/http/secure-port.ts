@@ -6,9 +6,9 @@
 import { createServer as createListener, type Socket } from 'node:net';
 import type { Server } from 'node:http';
 import { createServer as createTls } from 'node:tls';
-import { tlsVersionMin, type Certificate } from '../features/https/platform/certificates/certificate.ts';
-import { PeerCounts, type ConnectionGuard } from './connections.ts';
-import { listenOn, type ListenPlace } from './listen-place.ts';
+import { tlsVersionMin, type Certificate } from '../platform/certificates/certificate.ts';
+import { PeerCounts, type ConnectionGuard } from '../../../http/connections.ts';
+import { listenOn, type ListenPlace } from '../../../http/listen-place.ts';
 
 export type SecurePort = {
   /** The certificate of new connections. Those that are open keep theirs. */

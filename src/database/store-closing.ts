@@ -3,8 +3,8 @@
  * or version makes it. They exist only then, because a check in every change of every store would cost more.
  */
 
-import { all, execute, Lock, sql, Statement, type Script } from '../../../database/sql/sql.ts';
-import { catalogTriggers, Fragment } from '../../../database/sql/fragments.ts';
+import { all, execute, Lock, sql, Statement, type Script } from './sql/sql.ts';
+import { catalogTriggers, Fragment } from './sql/fragments.ts';
 
 /** The error that the triggers raise. The schema has it as well, for PostgreSQL. */
 export const storeClosedMessage = 'the store is closed';

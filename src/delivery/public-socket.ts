@@ -4,15 +4,11 @@
  */
 
 import { connect, isIP, type Socket } from 'node:net';
-import type { ResolveText } from '../../email-server/delivery/sender-domain.ts';
-import { publicErrorCode } from '../../../platform/error-code.ts';
-import {
-  checkedLookup,
-  ForbiddenAddress,
-  systemResolve,
-  Unresolved,
-  type Resolve,
-} from '../../../delivery/public-lookup.ts';
+import { publicErrorCode } from '../platform/error-code.ts';
+import { checkedLookup, ForbiddenAddress, systemResolve, Unresolved, type Resolve } from './public-lookup.ts';
+
+/** The TXT records of a name; null: no name server responded. */
+export type ResolveText = (name: string) => Promise<readonly string[] | null>;
 
 export type PublicNetwork = {
   /** Default: the system's name servers. */

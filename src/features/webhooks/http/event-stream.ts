@@ -3,15 +3,16 @@
  * event. The token is checked in the same snapshot as the events, so an event written after its revocation is never sent.
  */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import type { Readable } from 'node:stream';
-import { eventJson, type WrittenEvent } from '../core/events/domain/event.ts';
-import type { Context } from '../core/storage/context.ts';
-import { isStillAllowed } from '../core/stores/service/caller.ts';
-import { listPublishedEvents } from '../features/webhooks/service/event.ts';
-import { resolved, parallel } from '../database/sql/sql.ts';
-import type { Storage } from '../database/storage.ts';
-import type { Caller } from './auth.ts';
-import { limitedStreams, type StreamsOptions } from './streams.ts';
+import { eventJson, type WrittenEvent } from '../../../core/events/domain/event.ts';
+import type { Context } from '../../../core/storage/context.ts';
+import { isStillAllowed } from '../../../core/stores/service/caller.ts';
+import { listPublishedEvents } from '../service/event.ts';
+import { resolved, parallel } from '../../../database/sql/sql.ts';
+import type { Storage } from '../../../database/storage.ts';
+import type { Caller } from '../../../http/auth.ts';
+import { limitedStreams, type StreamsOptions } from '../../../http/streams.ts';
 
 export type EventStreams = {
   /**
@@ -24,6 +25,8 @@ export type EventStreams = {
   /** Ends all streams when the service stops. */
   close(): void;
 };
+
+export const eventStreamsTool = new ToolKey<EventStreams>('event streams');
 
 export function eventStreams({
   ctx,

@@ -1,9 +1,9 @@
 /** The storage of a sandbox: each transaction reads its clock first, so it follows one that another process moves. */
 
-import type { TestClock } from '../platform/clock.ts';
-import { findOffset } from '../features/sandbox/storage/sandbox.ts';
-import type { Script } from './sql/sql.ts';
-import type { Storage } from './storage.ts';
+import type { TestClock } from '../../../platform/clock.ts';
+import { findOffset } from './sandbox.ts';
+import type { Script } from '../../../database/sql/sql.ts';
+import type { Storage } from '../../../database/storage.ts';
 
 export function followingStorage(storage: Storage, testClock: TestClock): Storage {
   const following = <T>(script: () => Script<T>) =>

@@ -4,12 +4,12 @@
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { sandboxNotice } from '../features/sandbox/domain/sandbox.ts';
-import { markup, type Markup } from '../platform/markup.ts';
-import { challengePath } from '../features/https/platform/certificates/issue.ts';
-import { guardConnections, type ConnectionGuard } from './connections.ts';
-import { listenOn, type ListenPlace } from './listen-place.ts';
-import { commonHeadersOf, type CommonHeaders } from './problem.ts';
+import { sandboxNotice } from '../../../core/domain/sandbox.ts';
+import { markup, type Markup } from '../../../platform/markup.ts';
+import { challengePath } from '../platform/certificates/issue.ts';
+import { guardConnections, type ConnectionGuard } from '../../../http/connections.ts';
+import { listenOn, type ListenPlace } from '../../../http/listen-place.ts';
+import { commonHeadersOf, type CommonHeaders } from '../../../http/problem.ts';
 
 export type PlainPortOptions = ConnectionGuard & {
   /** The origin that browsers are redirected to. */

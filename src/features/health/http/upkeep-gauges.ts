@@ -1,7 +1,7 @@
 /** Gauges of what only the database knows: a background job sets them. */
 
 import { Gauge, type Registry } from 'prom-client';
-import type { Delay, Upkeep } from '../features/health/service/upkeep.ts';
+import type { Delay, Upkeep } from '../service/upkeep.ts';
 
 /**
  * @param hasBackups whether `largesse backup` makes the backups, and not a server.
