@@ -41,7 +41,7 @@ export type RequestContext = {
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly logUnsent: (store: Store) => void;
-  /** What features give to their operations. */
+  /** The tools of features for their operations. */
   readonly tools: Tools;
   /** The turns of lists and counts. */
   readonly turns: Turns;

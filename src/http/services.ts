@@ -67,7 +67,7 @@ export type Services = {
   readonly log: Pick<Log, 'logger' | 'request'>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
-  /** What features give to their operations. */
+  /** The tools of features for their operations. */
   readonly tools: Tools;
   /** Runs when the service begins to stop. */
   readonly onClose: () => void;

@@ -1,8 +1,8 @@
-/** What features give to their own operations, so that the protocol passes it on without knowing it. */
+/** Tools of features for their operations and pages: the protocol and the kit of the pages pass them on without knowing them. */
 
 import assert from 'node:assert/strict';
 
-/** Names a tool and its type. A feature declares it beside the type. */
+/** Names a tool and its type. A feature declares it after the type. */
 export class ToolKey<Tool> {
   readonly name: string;
   /** Only a type: keys of different tools are not the same. */
@@ -15,6 +15,12 @@ export class ToolKey<Tool> {
 
 export class Tools {
   readonly #tools = new Map<ToolKey<unknown>, unknown>();
+  readonly #others: Tools | null;
+
+  /** @param others has the tools that are not added to this one. */
+  constructor(others: Tools | null = null) {
+    this.#others = others;
+  }
 
   /** Adds a tool, once. */
   add<Tool>(key: ToolKey<Tool>, tool: Tool): this {
@@ -25,7 +31,8 @@ export class Tools {
 
   /** @throws AssertionError if nothing was added. */
   of<Tool>(key: ToolKey<Tool>): Tool {
-    assert(this.#tools.has(key), `no tool: ${key.name}`);
-    return this.#tools.get(key) as Tool;
+    if (this.#tools.has(key)) return this.#tools.get(key) as Tool;
+    assert(this.#others, `no tool: ${key.name}`);
+    return this.#others.of(key);
   }
 }

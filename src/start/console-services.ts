@@ -1,6 +1,20 @@
 /** The services that the pages for staff and recipients use. */
 
-import { consoleRoutes } from './routes.ts';
+import type { RestoreTools } from '../features/backups/domain/restore.ts';
+import type { MachineCondition } from '../features/health/domain/health.ts';
+import { onlyTillPage } from '../features/till/pages/pin.ts';
+import { checkoutTool, withdrawalLimitTool } from '../features/online-sales/pages/tools.ts';
+import { walletTool } from '../features/wallets/pages/tools.ts';
+import { accountantEmailsTool } from '../features/accountants/pages/tools.ts';
+import { machineConditionTool, ownerNoticesTool } from '../features/health/pages/tools.ts';
+import { versionTool } from '../features/upgrade/pages/tools.ts';
+import { backupTool, restoreTool } from '../features/backups/pages/tools.ts';
+import { emailServerTool } from '../features/email-server/pages/tools.ts';
+import { longReads } from '../pages/kit/long-reads.ts';
+import { figuresReader, figuresTool } from '../features/today/service/today.ts';
+import { emailPreviewTool, emailTool } from '../features/emails/pages/tools.ts';
+import { Tools } from '../platform/tools.ts';
+import { consoleEndpoints, consoleRoutes } from './routes.ts';
 import { operations } from '../api/index.ts';
 import { machineRuleOf, type Config } from './config.ts';
 import { emailToolsOf } from '../features/emails/delivery/tools.ts';
@@ -14,12 +28,11 @@ import { serverToolsOf } from '../features/email-server/delivery/server-tools.ts
 import type { EmailTransport } from '../features/emails/delivery/transport.ts';
 import { Fault } from '../core/domain/fault.ts';
 import type { SaleKey } from '../features/online-sales/domain/sale.ts';
-import type { PreviewedEmail } from '../features/emails/domain/preview.ts';
 import type { Google } from '../features/wallets/delivery/google/wallet-objects.ts';
 import { previewStored } from '../features/emails/delivery/stored.ts';
 import { findInstallation } from '../features/upgrade/platform/installation.ts';
-import { createTableTurns } from '../features/batches/service/table-turns.ts';
-import { passwordsOf } from '../features/staff/service/password.ts';
+import { createTableTurns, tableTurnsTool } from '../features/batches/service/table-turns.ts';
+import { passwordsOf } from '../core/staff/service/password.ts';
 import type { CardKey } from '../core/cards/storage/card.ts';
 import type { LookupKey } from '../core/stocks/storage/code.ts';
 import { backupToolsOf } from '../features/backups/start/tools.ts';
@@ -45,15 +58,11 @@ type ConsoleParts = {
   readonly onlineSales: OnlineSales | null;
 } & Pick<
   Parameters<typeof addConsole>[1],
-  | 'onCommit'
-  | 'condition'
-  | 'restoring'
-  | 'restoredCopies'
-  | 'turns'
-  | 'reports'
-  | 'webhookUrls'
-  | 'startBatches'
->;
+  'onCommit' | 'condition' | 'restoredCopies' | 'turns' | 'tools'
+> & {
+    readonly ofMachine: () => Promise<MachineCondition>;
+    readonly restoring: RestoreTools | null;
+  };
 
 export function consoleServicesOf(
   config: Config,
@@ -69,24 +78,50 @@ export function consoleServicesOf(
     google,
     accountants,
     onlineSales,
+    restoring,
+    ofMachine,
     ...parts
   }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
   const pagesUrl = pagesUrlOf(config);
-  const emailParts = (transport: EmailTransport | null) => ({
-    emailTools: emailToolsOf(ctx, { transport, pagesUrl }),
-    previewOf: (previewed: PreviewedEmail) =>
-      previewStored(previewed, { from: transport?.from ?? null, pagesUrl }),
-  });
+  const addEmailTools = (tools: Tools, transport: EmailTransport | null): Tools =>
+    tools
+      .add(emailTool, emailToolsOf(ctx, { transport, pagesUrl }))
+      .add(emailPreviewTool, (previewed) =>
+        previewStored(previewed, { from: transport?.from ?? null, pagesUrl }),
+      );
+  const tools = addEmailTools(new Tools(parts.tools), email.senders.transport)
+    .add(tableTurnsTool, createTableTurns(limits))
+    .add(figuresTool, figuresReader({ ctx, storage: longReads({ storage, turns: parts.turns }) }))
+    .add(emailServerTool, {
+      rule: email.rule,
+      ofOperator: email.senders.transport?.server ?? null,
+      ...serverToolsOf(ctx, email.network),
+    })
+    .add(backupTool, backups && backupToolsOf(backups.parts, backups.runs))
+    .add(restoreTool, restoring)
+    .add(versionTool, {
+      ...versions,
+      machineRule: machineRuleOf(config),
+      installation: findInstallation(),
+    })
+    .add(machineConditionTool, ofMachine)
+    .add(ownerNoticesTool, notices.sendOf)
+    .add(accountantEmailsTool, accountants.sendOf)
+    .add(walletTool, walletToolsOf(config, { ctx, storage }, google))
+    .add(checkoutTool, onlineSales)
+    .add(withdrawalLimitTool, withdrawalLimiter(limits.rateLimitedCallersMax));
   return {
     ...parts,
+    tools,
     routes: consoleRoutes,
+    endpoints: consoleEndpoints,
+    onlyTillPage,
     streamsMax: limits.eventStreamsMax,
     ctx,
     storage,
     passwords: passwordsOf(ctx.random, limits),
-    tableTurns: createTableTurns(limits),
     origin: { url: publicUrl, basePath },
     emailLocales: languages,
     developmentMode,
@@ -94,32 +129,19 @@ export function consoleServicesOf(
     canSend: email.transportKind !== 'none',
     operations: operations.map(({ method, path }) => ({ method, route: path })),
     customerLanguage: languageOf,
-    ...emailParts(email.senders.transport),
-    serverTools: {
-      rule: email.rule,
-      ofOperator: email.senders.transport?.server ?? null,
-      ...serverToolsOf(ctx, email.network),
-    },
-    backups: backups && backupToolsOf(backups.parts, backups.runs),
-    versions: { ...versions, machineRule: machineRuleOf(config), installation: findInstallation() },
-    sendOwnerNotices: notices.sendOf,
-    sendAccountantEmails: accountants.sendOf,
     async emailPartsOf(storeId) {
       const transport = await email.ownTransport(storeId);
       if (!transport) return null;
       const condition = { ...parts.condition, emailTransport: 'smtp' } as const;
-      return { ...emailParts(transport), canSend: true, condition };
+      return { tools: addEmailTools(new Tools(tools), transport), canSend: true, condition };
     },
     pagesUrl,
-    wallets: walletToolsOf(config, { ctx, storage }, google),
-    onlineSales,
     brandOf,
     lookups: {
       perHour: lookupFailuresPerHour,
       recordRetired: (use: CardKey) => retiredUses.note(use),
       recordTried: (tried: LookupKey) => stockTries.note(tried),
     },
-    limitWithdrawal: withdrawalLimiter(limits.rateLimitedCallersMax),
     limitHint: hintLimiter(
       { perSecond: limits.hintsPerSecond, burst: limits.hintsBurst },
       { placesOfNetwork: limits.hintedStoresOfNetwork, callersMax: limits.rateLimitedCallersMax },

@@ -17,9 +17,6 @@ import { addDevelopmentEmails } from '../features/emails/http/development-emails
 import { readableEmailsOf } from '../features/emails/pages/kept-emails.ts';
 import { upkeepGauges } from '../features/health/http/upkeep-gauges.ts';
 import { eventStreamsTool } from '../features/webhooks/http/event-stream.ts';
-import { webhookUrlsTool } from '../features/webhooks/service/webhook.ts';
-import { reportRunsTool } from '../features/books/service/report-runs.ts';
-import { startBatchesTool } from '../features/batches/service/batch.ts';
 import { addConsole } from '../pages/kit/server.ts';
 import { createLog } from '../platform/log.ts';
 import { readSandboxToken } from '../features/sandbox/service/sandbox.ts';
@@ -227,9 +224,8 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     stockTries,
     onCommit: onAnyCommit,
     turns,
-    reports: parts.tools.of(reportRunsTool),
-    webhookUrls: parts.tools.of(webhookUrlsTool),
-    startBatches: parts.tools.of(startBatchesTool),
+    tools: parts.tools,
+    ofMachine: () => machineCondition(base),
     restoredCopies: base.restoredCopies,
     // A sandbox does not become live.
     restoring: config.isSandbox
@@ -247,7 +243,6 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     condition: {
       emailTransport: email.transportKind,
       machineRule: machineRuleOf(config),
-      ofMachine: () => machineCondition(base),
       trustedUntil: parts.trustedUntil,
     },
   });

@@ -123,7 +123,7 @@ export function partsOf(base: Base): Parts {
   };
 }
 
-/** What features give to their operations. */
+/** The tools of features for their operations. */
 function toolsOf(
   { config: { limits }, database: { ctx, storage }, log: { logger }, onAnyCommit, state }: Base,
   { turns, mayUseLoopback }: Pick<Services, 'turns'> & Pick<Parts, 'mayUseLoopback'>,

@@ -1,5 +1,9 @@
 /** Every page and form, by area. */
 
+import type { Endpoint } from '../pages/kit/server.ts';
+import { addPaymentHints } from '../features/online-sales/pages/payments/hints.ts';
+import { addAppleService } from '../features/wallets/pages/apple-service.ts';
+import { addRecipientWorker } from '../features/recipient/pages/place.ts';
 import { monthRoutes } from '../features/accountants/pages/open.ts';
 import { accountantRoutes } from '../features/accountants/pages/settings.ts';
 import { accountRoutes } from '../features/staff/pages/account.ts';
@@ -14,7 +18,7 @@ import { developerRoutes } from '../features/developers/pages/developers.ts';
 import { emailRoutes } from '../features/emails/pages/list.ts';
 import { issueRoutes } from '../features/card-pages/pages/issue.ts';
 import { joinRoutes } from '../features/staff/pages/gate/join.ts';
-import { liveRoutes } from '../pages/kit/live.ts';
+import { liveRoutes } from '../features/today/pages/live.ts';
 import { morePage } from '../pages/kit/page.ts';
 import { passkeyRoutes } from '../features/staff/pages/passkeys.ts';
 import { onlineSaleRoutes } from '../features/online-sales/pages/sale.ts';
@@ -39,7 +43,7 @@ import { setupRoutes } from '../features/setup/pages/setup.ts';
 import { signInRoutes } from '../features/staff/pages/gate/sign-in.ts';
 import { staffRoutes } from '../features/staff/pages/people.ts';
 import { stockRoutes } from '../features/stock/pages/routes.ts';
-import { tillAppRoutes } from '../features/till/pages/app.ts';
+import { addTillWorker, tillAppRoutes } from '../features/till/pages/app.ts';
 import { tillDayRoutes } from '../features/till/pages/day.ts';
 import { tillDeviceRoutes } from '../features/till/pages/devices.ts';
 import { tillSaleRoutes } from '../features/till/pages/sales.ts';
@@ -96,4 +100,12 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
     access: 'staff',
     handle: (services, request) => Promise.resolve({ status: 200, body: morePage(services, request) }),
   },
+];
+
+/** The files and services of features that are neither pages nor forms. */
+export const consoleEndpoints: readonly Endpoint[] = [
+  addTillWorker,
+  addRecipientWorker,
+  addAppleService,
+  addPaymentHints,
 ];

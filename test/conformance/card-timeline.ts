@@ -17,8 +17,8 @@ import { capture, placeHold, voidOpenHold } from '../../src/core/money/service/h
 import { debit } from '../../src/core/money/service/spend.ts';
 import * as redemptions from '../../src/features/till/service/redemption.ts';
 import { cancelSale, sellCard } from '../../src/features/till/service/sale.ts';
-import { inviteStaff, recordAction } from '../../src/features/staff/service/staff.ts';
-import { findCardByCode } from '../../src/features/staff/service/lookup.ts';
+import { inviteStaff, recordAction } from '../../src/core/staff/service/staff.ts';
+import { findCardByCode } from '../../src/core/staff/service/lookup.ts';
 import { execute, sql } from '../../src/database/sql/sql.ts';
 import { untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';

@@ -7,7 +7,7 @@ import type { Role } from '../../src/core/staff/domain/staff.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { webhookVersionTagOf } from '../../src/features/webhooks/service/version.ts';
 import { findWebhookWith, showWebhook } from '../../src/features/webhooks/service/webhook.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { grantToken, endToken } from '../../src/features/developers/service/token.ts';
 import {
   discardWebhook,

@@ -10,7 +10,7 @@ import { figuresReader } from '../../src/features/today/service/today.ts';
 import { listCardsUndelivered } from '../../src/features/today/service/today-page.ts';
 import { limitedFilter } from '../../src/core/cards/service/filter.ts';
 import { listCards } from '../../src/core/cards/service/list.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { closeLocationAs, moveTillAs } from '../../src/features/shop-settings/service/location.ts';
 import { adjustBalance, disableCard } from '../../src/features/card-pages/service/card.ts';
 import { changePerson, invitePerson } from '../../src/features/staff/service/member.ts';
@@ -24,14 +24,8 @@ import {
   createSession,
   findSignedIn,
   sessionTokens,
-} from '../../src/features/staff/service/session.ts';
-import {
-  changeStaff,
-  inviteStaff,
-  linkTokens,
-  setPin,
-  useLink,
-} from '../../src/features/staff/service/staff.ts';
+} from '../../src/core/staff/service/session.ts';
+import { changeStaff, inviteStaff, linkTokens, setPin, useLink } from '../../src/core/staff/service/staff.ts';
 import { findPresentedTill, tillTokens } from '../../src/features/till/service/till.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
 import { loadCard } from '../../src/core/money/service/money.ts';

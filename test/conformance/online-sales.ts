@@ -33,7 +33,7 @@ import {
   returnReviewed,
 } from '../../src/features/online-sales/service/staff-online-sales.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
 import { requireCard } from '../../src/core/money/service/money.ts';
 import { changeCard } from '../../src/features/card-pages/service/card.ts';
@@ -46,8 +46,8 @@ import { listUnknownPayments, recordMovement } from '../../src/features/online-s
 import { listProviders } from '../../src/features/online-sales/storage/provider.ts';
 import { findStoredSale, type StoredSale } from '../../src/features/online-sales/storage/sale.ts';
 import { all, execute, sql } from '../../src/database/sql/sql.ts';
-import { listStaffActions } from '../../src/features/staff/storage/action.ts';
-import { lockStaffMember } from '../../src/features/staff/storage/staff.ts';
+import { listStaffActions } from '../../src/core/staff/storage/action.ts';
+import { lockStaffMember } from '../../src/core/staff/storage/staff.ts';
 import type { OnlineSales } from '../../src/features/online-sales/start/online-sales.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { settingTexts } from '../../src/features/shop-settings/domain/settings.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import {
   changePerson,
   invitationVersionOf,

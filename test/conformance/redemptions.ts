@@ -7,11 +7,11 @@ import { actorOf, type Role, type StaffMember } from '../../src/core/staff/domai
 import { formatMoney } from '../../src/core/money/domain/money.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { redeem, undoRedemption } from '../../src/features/till/service/redemption.ts';
-import { findCardByCode, findCardsByEmail, type Searcher } from '../../src/features/staff/service/lookup.ts';
+import { findCardByCode, findCardsByEmail, type Searcher } from '../../src/core/staff/service/lookup.ts';
 import { update } from '../../src/core/cards/service/card.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
-import { inviteStaff } from '../../src/features/staff/service/staff.ts';
-import { listStaffActions } from '../../src/features/staff/storage/action.ts';
+import { inviteStaff } from '../../src/core/staff/service/staff.ts';
+import { listStaffActions } from '../../src/core/staff/storage/action.ts';
 import { execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';

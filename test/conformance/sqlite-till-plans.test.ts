@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { listActionsBefore, listActionsNear } from '../../src/features/card-pages/storage/staff-action.ts';
-import { findTillNames, listTills } from '../../src/features/till/storage/till.ts';
+import { findTillNames, listTills } from '../../src/core/staff/storage/till.ts';
 import { listEntryActions, listStaffEntries } from '../../src/features/till/storage/till-day.ts';
 import { sqliteDialect } from '../../src/database/sqlite/connection.ts';
 import type { Script } from '../../src/database/sql/sql.ts';

@@ -28,15 +28,15 @@ import {
   releaseHoldOf,
 } from '../../src/features/card-pages/service/card.ts';
 import { resumeCardBy, suspendCardBy } from '../../src/features/card-pages/service/suspension.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { redeem } from '../../src/features/till/service/redemption.ts';
 import { findEntry, refundEntry } from '../../src/features/till/service/refund.ts';
 import { issueCard, topUpCard } from '../../src/features/till/service/sale.ts';
 import { addStock, readStockCodes, voidStockBy } from '../../src/features/stock/service/staff-stock.ts';
 import { enrollTill, revokeTill, unlockPinOf } from '../../src/features/till/service/staff-till.ts';
-import { inviteStaff } from '../../src/features/staff/service/staff.ts';
+import { inviteStaff } from '../../src/core/staff/service/staff.ts';
 import { continueStock, startStock, stockKeyOf } from '../../src/features/stock/service/stock.ts';
-import { listStaffActions, type StaffAction } from '../../src/features/staff/storage/action.ts';
+import { listStaffActions, type StaffAction } from '../../src/core/staff/storage/action.ts';
 import { execute, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';

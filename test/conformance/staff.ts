@@ -12,7 +12,7 @@ import {
   setPin,
   useLink,
   type NewMember,
-} from '../../src/features/staff/service/staff.ts';
+} from '../../src/core/staff/service/staff.ts';
 import {
   extend,
   findSignedIn,
@@ -23,21 +23,21 @@ import {
   sessionTokens,
   signOut,
   type SignInMethod,
-} from '../../src/features/staff/service/session.ts';
+} from '../../src/core/staff/service/session.ts';
 import type { PresentedToken } from '../../src/core/stores/service/secret-token.ts';
 import { recordFailedSignIn } from '../../src/features/staff/service/failed-sign-in.ts';
 import { showStaffActions } from '../../src/features/staff/service/people.ts';
 import { reserveSignIn } from '../../src/features/staff/service/sign-in-throttle.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import { listStaffActions } from '../../src/features/staff/storage/action.ts';
-import { listOpenSessions } from '../../src/features/staff/storage/session.ts';
+import { listStaffActions } from '../../src/core/staff/storage/action.ts';
+import { listOpenSessions } from '../../src/core/staff/storage/session.ts';
 import {
   findAccount,
   findAccountByEmail,
   hasOwner,
   listStaff,
   reservePinAttempt,
-} from '../../src/features/staff/storage/staff.ts';
+} from '../../src/core/staff/storage/staff.ts';
 import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';

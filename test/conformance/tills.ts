@@ -12,23 +12,23 @@ import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { adjustBalance } from '../../src/features/card-pages/service/card.ts';
 import { cancelSale, issueCard, sellCard, topUpCard } from '../../src/features/till/service/sale.ts';
 import { enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
 import { loadCard } from '../../src/core/money/service/money.ts';
 import { debit, reverse } from '../../src/core/money/service/spend.ts';
 import type { PresentedToken } from '../../src/core/stores/service/secret-token.ts';
-import { findSignedIn, createSession, sessionTokens } from '../../src/features/staff/service/session.ts';
+import { findSignedIn, createSession, sessionTokens } from '../../src/core/staff/service/session.ts';
 import {
   inviteStaff,
   linkTokens,
   recordAction,
   setPin,
   useLink,
-} from '../../src/features/staff/service/staff.ts';
+} from '../../src/core/staff/service/staff.ts';
 import { findPresentedTill, tillsMax, tillTokens } from '../../src/features/till/service/till.ts';
 import { findReceipt, readTillDay } from '../../src/features/till/service/till-day.ts';
 import { all, sql } from '../../src/database/sql/sql.ts';
-import { listTills } from '../../src/features/till/storage/till.ts';
+import { listTills } from '../../src/core/staff/storage/till.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -8,7 +8,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Secret } from '../../src/platform/secret.ts';
 import { draftEmailServer } from '../../src/features/email-server/service/staff-email-server.ts';
-import { listStaff } from '../../src/features/staff/storage/staff.ts';
+import { listStaff } from '../../src/core/staff/storage/staff.ts';
 import { findStoreByDomain } from '../../src/core/stores/storage/store.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';

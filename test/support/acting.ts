@@ -1,9 +1,9 @@
 /** Members of staff who act in tests of scripts, and what is listed of their actions. */
 
 import type { Role, StaffMember } from '../../src/core/staff/domain/staff.ts';
-import type { ByStaff } from '../../src/features/staff/service/as-staff.ts';
-import { inviteStaff } from '../../src/features/staff/service/staff.ts';
-import { listStaffActions, type StaffAction } from '../../src/features/staff/storage/action.ts';
+import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
+import { inviteStaff } from '../../src/core/staff/service/staff.ts';
+import { listStaffActions, type StaffAction } from '../../src/core/staff/storage/action.ts';
 import { execute, sql } from '../../src/database/sql/sql.ts';
 import { email } from './fixtures.ts';
 import type { OpenStore } from './open-store.ts';

@@ -37,7 +37,7 @@ import {
   moveBackfill,
 } from '../../src/features/proofs/storage/log-cursor.ts';
 import { entrySources } from '../../src/features/proofs/storage/log-entry.ts';
-import { saveLogo } from '../../src/features/emails/storage/logo.ts';
+import { saveLogo } from '../../src/core/stores/storage/logo.ts';
 import { heldAt } from '../../src/core/cards/storage/past-card.ts';
 import { listCardsIssued } from '../../src/features/emails/storage/reminder.ts';
 import { Statement, type Script } from '../../src/database/sql/sql.ts';

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { decodeRequests, encodeRequests, storedRequestId, type RequestFilter } from '../../src/features/developers/domain/api-request.ts';
+import {
+  decodeRequests,
+  encodeRequests,
+  storedRequestId,
+  type RequestFilter,
+} from '../../src/features/developers/domain/api-request.ts';
 import type { ApiRequest } from '../../src/core/requests/domain/api-request.ts';
 
 const at = 1_800_000_000_000;

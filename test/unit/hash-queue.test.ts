@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'node:test';
 import { Fault } from '../../src/core/domain/fault.ts';
-import { hashQueue, type HashClient } from '../../src/features/staff/service/hash-queue.ts';
+import { hashQueue, type HashClient } from '../../src/core/staff/service/hash-queue.ts';
 
 type Outcome = 'waiting' | 'running' | 'done' | 'overloaded';
 

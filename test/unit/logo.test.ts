@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { blankImage, qrImage } from '../../src/features/emails/delivery/qr.ts';
-import { logoBytesMax, readLogo } from '../../src/features/emails/domain/logo.ts';
+import { logoBytesMax, readLogo } from '../../src/core/stores/domain/logo.ts';
 import { Secret } from '../../src/platform/secret.ts';
 
 const png = Buffer.from(qrImage(new Secret('qyw7j8tjrj3pvkhh'), null).png);

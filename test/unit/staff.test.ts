@@ -13,8 +13,8 @@ import {
   worksAt,
 } from '../../src/core/staff/domain/staff.ts';
 import { limits } from '../../src/platform/limits.ts';
-import type { HashClient } from '../../src/features/staff/service/hash-queue.ts';
-import { passwordsOf } from '../../src/features/staff/service/password.ts';
+import type { HashClient } from '../../src/core/staff/service/hash-queue.ts';
+import { passwordsOf } from '../../src/core/staff/service/password.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 

@@ -1,9 +1,9 @@
 /** The names of those who made a change, for pages. The ledger has an actor, such as `staff:7` `api_client:9` or `mcp:9`. */
 
-import type { Actors } from '../../features/staff/service/actors.ts';
+import type { Actors } from '../../core/staff/service/actors.ts';
 import { fillPlain, type PageLanguage, textsOf } from './texts.ts';
 
-export { listActors, type Actors } from '../../features/staff/service/actors.ts';
+export { listActors, type Actors } from '../../core/staff/service/actors.ts';
 
 const texts = textsOf('actors');
 

@@ -1,6 +1,6 @@
 /** Attempts to sign in: their places in the queue for slow hashes, and giving back those that were not compared. */
 
-import type { HashClient } from '../../features/staff/service/hash-queue.ts';
+import type { HashClient } from '../../core/staff/service/hash-queue.ts';
 import type { Script } from '../../database/sql/sql.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { ConsoleServices } from './services.ts';

@@ -1,7 +1,7 @@
 /** The cookies of the pages. All are for this host only, and invisible to scripts. */
 
 import type { Context } from '../../core/storage/context.ts';
-import type { OpenedSession } from '../../features/staff/service/session.ts';
+import type { OpenedSession } from '../../core/staff/service/session.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
 export type CookieName = 'session' | 'till' | 'known' | 'store' | 'passkey';

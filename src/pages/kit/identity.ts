@@ -1,7 +1,7 @@
 /** The identity of the shop on pages and paper: its logo, and the ways to reach it. */
 
 import type { EmailSettings } from '../../core/emails/domain/email.ts';
-import type { LogoMark } from '../../features/emails/domain/logo.ts';
+import type { LogoMark } from '../../core/stores/domain/logo.ts';
 import { recipientPath } from '../../core/emails/domain/recipient-page.ts';
 import { phoneLink, shownLink, type Identity } from '../../core/stores/domain/identity.ts';
 import type { Location } from '../../core/stores/domain/location.ts';

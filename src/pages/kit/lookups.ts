@@ -7,7 +7,7 @@ import {
   reserveStaffLookups,
   type SearchOutcome,
   type Searcher,
-} from '../../features/staff/service/lookup.ts';
+} from '../../core/staff/service/lookup.ts';
 import type { Script } from '../../database/sql/sql.ts';
 import { idIn } from './ids.ts';
 import type { ConsoleServices } from './services.ts';

@@ -4,7 +4,7 @@ import type { Money } from '../../core/money/domain/money.ts';
 import type { StaffMember } from '../../core/staff/domain/staff.ts';
 import type { Store } from '../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import type { ByStaff } from '../../features/staff/service/as-staff.ts';
+import type { ByStaff } from '../../core/staff/service/as-staff.ts';
 import type { Context } from '../../core/storage/context.ts';
 import type { Script } from '../../database/sql/sql.ts';
 import { amountText, dayText, timeElement } from './format.ts';

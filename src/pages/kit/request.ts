@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault } from '../../core/domain/fault.ts';
-import type { SignedIn } from '../../features/staff/service/session.ts';
+import type { SignedIn } from '../../core/staff/service/session.ts';
 import type { PageLanguage } from './texts.ts';
 
 export type ConsoleRequest = {

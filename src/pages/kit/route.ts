@@ -1,12 +1,12 @@
 /** The routes of the pages: one value each, with what a visitor must be allowed to do. */
 
 import type { Readable } from 'node:stream';
-import type { Logo } from '../../features/emails/domain/logo.ts';
+import type { Logo } from '../../core/stores/domain/logo.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Permission } from '../../core/staff/domain/staff.ts';
 import type { FaultCode } from '../../core/domain/fault.ts';
 import type { Markup } from '../../platform/markup.ts';
-import type { SignedIn } from '../../features/staff/service/session.ts';
+import type { SignedIn } from '../../core/staff/service/session.ts';
 import type { ConsoleRequest } from './request.ts';
 
 import type { ConsoleServices } from './services.ts';

@@ -12,12 +12,10 @@ import type { SendErrorPage } from '../../http/error-pages.ts';
 import { problemHeaders, problems } from '../../http/problem.ts';
 import { loggedFault } from '../../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../../http/query.ts';
-import { extend, isExtensionDue, isRecentlyAuthenticated } from '../../features/staff/service/session.ts';
+import { extend, isExtensionDue, isRecentlyAuthenticated } from '../../core/staff/service/session.ts';
 import { limitedStreams, type StreamsOptions } from '../../http/streams.ts';
-import { figuresReader } from '../../features/today/service/today.ts';
-import { loadAssets } from './assets.ts';
+import { loadAssets, type Assets } from './assets.ts';
 import { findBrandFile } from './brand.ts';
-import { longReads } from './long-reads.ts';
 import { readFileForm, type FileForm } from './file-form.ts';
 import { cookieNameOf, hasTillCookie, sessionCookie } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
@@ -31,20 +29,20 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { pageLanguageOf } from './texts.ts';
-import { recipientWorkerPath } from '../../features/recipient/pages/place.ts';
-import { addPaymentHints } from '../../features/online-sales/pages/payments/hints.ts';
-import { workerOf } from '../../features/till/pages/app.ts';
-import { onlyTillPage } from '../../features/till/pages/pin.ts';
-import { addAppleService } from '../../features/wallets/pages/apple-service.ts';
 import { visitorOf } from './visitor.ts';
 import { framedErrorHeaders, pageHeaders, send } from './send.ts';
 
 /** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
-export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live' | 'pagePaths'> &
+export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'live' | 'pagePaths'> &
   Pick<StreamsOptions, 'onCommit' | 'streamsMax'> & {
     /** Every page and form. */
     readonly routes: readonly ConsoleRoute[];
+    /** The files and services of features that are neither pages nor forms. */
+    readonly endpoints: readonly Endpoint[];
   };
+
+/** Adds files or a service of a feature. */
+export type Endpoint = (app: FastifyInstance, services: ConsoleServices, assets: Assets) => void;
 
 /** A page shows changes at most so often. */
 const livePauseMs = 500;
@@ -55,7 +53,7 @@ const livePauseMs = 500;
  */
 export function addConsole(
   app: FastifyInstance,
-  { onCommit, streamsMax, routes, ...services }: ConsoleParts,
+  { onCommit, streamsMax, routes, endpoints, ...services }: ConsoleParts,
 ): SendErrorPage {
   const { basePath } = services.origin;
   const assets = loadAssets();
@@ -72,8 +70,7 @@ export function addConsole(
     done();
   });
   const pagePaths = new Set(routes.filter(({ method }) => method === 'GET').map(({ path }) => path));
-  const figures = figuresReader({ ctx: services.ctx, storage: longReads(services) });
-  const all: ConsoleServices = { ...services, frame, figures, live, pagePaths };
+  const all: ConsoleServices = { ...services, frame, live, pagePaths };
 
   app.get(`${folder}/:name`, { config: { isFile: true } }, async (request, reply) => {
     const { name } = request.params as { readonly name: string };
@@ -82,20 +79,7 @@ export function addConsole(
     reply.header('x-content-type-options', 'nosniff');
     return sendDocument(request, reply, asset, 'public, max-age=31536000, immutable');
   });
-  const worker = workerOf(frame, assets);
-  app.get(`${basePath}/till/worker.js`, { config: { isFile: true } }, async (request, reply) => {
-    // Its own folder does not contain `/till`.
-    reply.headers({ 'x-content-type-options': 'nosniff', 'service-worker-allowed': `${basePath}/till` });
-    return sendDocument(request, reply, worker);
-  });
-  app.get(`${basePath}${recipientWorkerPath}`, { config: { isFile: true } }, async (request, reply) => {
-    const recipientWorker = assets.find('recipient-worker.js');
-    if (!recipientWorker) throw new Fault('not-found');
-    reply.header('x-content-type-options', 'nosniff');
-    return sendDocument(request, reply, recipientWorker);
-  });
-  addAppleService(app, all);
-  addPaymentHints(app, all);
+  for (const add of endpoints) add(app, all, assets);
   for (const route of routes) {
     app.route({
       method: route.method,
@@ -188,7 +172,7 @@ async function handle(
   }
   // A PIN is short, so it opens the till only, whatever the role of the person is.
   if (signedIn.session.tillId !== null && !isOpenWithPin(route))
-    return { status: 403, body: onlyTillPage(services, { ...request, signedIn }) };
+    return { status: 403, body: services.onlyTillPage(services, { ...request, signedIn }) };
   if (route.access !== 'staff' && !isPermitted(signedIn.member, route.access))
     return {
       status: 403,

@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { isLocalRequest } from '../../http/auth.ts';
-import { findSignedIn, sessionTokens } from '../../features/staff/service/session.ts';
+import { findSignedIn, sessionTokens } from '../../core/staff/service/session.ts';
 import { cookieNameOf } from './cookie.ts';
 import { cookiesOf, type ConsoleRequest } from './request.ts';
 import type { ConsoleServices } from './services.ts';

@@ -3,6 +3,7 @@
  * signed for one email. Opening it changes nothing but the audit log, because scanners of emails open links as well.
  */
 
+import { reportRunsTool } from '../../books/service/report-runs.ts';
 import { accountantFormats, daysOfMonth, type AccountantFormat } from '../domain/accountant.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { journalFile, journalFileProblem, type JournalFormat } from '../../books/service/journal-file.ts';
@@ -47,7 +48,9 @@ async function readMonth(
     isPast: true,
     signal: request.signal,
   } as const;
-  return await services.reports(requested, (source) => readJournal({ ...source, store }, days));
+  return await services.tools.of(reportRunsTool)(requested, (source) =>
+    readJournal({ ...source, store }, days),
+  );
 }
 
 /** A first reading is listed. Others only read. */

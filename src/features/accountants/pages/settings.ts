@@ -1,5 +1,6 @@
 /** The accountants of a store: an owner adds and removes them, sees the emails to them, and sends one now. */
 
+import { accountantEmailsTool } from './tools.ts';
 import {
   accountantFormats,
   accountantsMax,
@@ -21,7 +22,7 @@ import {
   removeAccountant,
   requestAccountantEmail,
 } from '../service/staff-accountants.ts';
-import { withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { keptNotice } from '../../emails/pages/texts.ts';
 import { alert, inputField, select } from '../../../pages/kit/form.ts';
 import { monthText } from '../../../pages/kit/format.ts';
@@ -252,7 +253,7 @@ async function request(page: Page, kind: 'again' | 'test'): Promise<ConsoleRespo
       return throttled(await onePage(page, text.settings.testThrottled), result.waitMs);
     if (result) return await onePage(page, text.accountant.open);
     const done = kind === 'test' ? 'tested' : 'sent';
-    await services.sendAccountantEmails(page.store);
+    await services.tools.of(accountantEmailsTool)(page.store);
     return seeOther(`${accountantPath}/${String(id)}?done=${isRepeated ? 'repeated' : done}`);
   });
 }

@@ -35,7 +35,7 @@ import { mayClaim } from '../../sandbox/storage/sandbox.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { listSetupSteps } from '../../health/storage/setup-step.ts';
 import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
-import { recordAction } from '../../staff/service/staff.ts';
+import { recordAction } from '../../../core/staff/service/staff.ts';
 
 export {
   listAccountantEmails,

@@ -17,7 +17,7 @@ import {
   saveSettings,
   pageOfSettings,
   type ShownForm,
-} from '../../../pages/settings/page.ts';
+} from '../../shop-settings/pages/page.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 
 const fields = ['proxy_secret', 'remove_secret', 'require_signature'] as const;

@@ -21,7 +21,8 @@ import { seeOther, type ConsoleResponse } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
 import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.ts';
-import { backupsPath, type BackupTools } from './recovery-sheet.ts';
+import { backupsPath } from './recovery-sheet.ts';
+import type { BackupTools } from './tools.ts';
 
 const kinds = ['disk', 's3', 'download'] as const;
 export const bucketFieldNames = ['address', 'region', 'bucket', 'keyId'] as const;

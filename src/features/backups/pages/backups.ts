@@ -18,15 +18,8 @@ import {
 import { fill, fillPlain, plural } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
 import { placePanel, backupPlaceText, removePlace, savePlace, type ShownPlace } from './backup-place.ts';
-import {
-  backupsPath,
-  confirmTyped,
-  makeSheet,
-  seeTyped,
-  sheetPanel,
-  sheetPath,
-  type BackupTools,
-} from './recovery-sheet.ts';
+import { backupsPath, confirmTyped, makeSheet, seeTyped, sheetPanel, sheetPath } from './recovery-sheet.ts';
+import { backupTool, type BackupTools } from './tools.ts';
 
 type Shown = {
   readonly place?: ShownPlace;
@@ -131,7 +124,7 @@ const doneNames = ['saved', 'savedUnnoticed', 'removed', 'sheet', 'sheetUnnotice
 
 async function backupsPage(page: Page, shown: Shown = {}): Promise<PageResponse> {
   const text = page.text.backups;
-  const tools = page.services.backups;
+  const tools = page.services.tools.of(backupTool);
   const back = markup`<div class="row">${page.link('/settings', text.back, 'quiet')}</div>`;
   const only = (said: string): PageResponse =>
     page.show('/settings', {
@@ -167,7 +160,7 @@ const refreshSeconds = 3;
 /** Runs a form if owners may set backups up, and otherwise shows the page, which says why not. */
 function withTools(handle: (page: Page, tools: BackupTools) => Promise<ConsoleResponse>) {
   return async (page: Page): Promise<ConsoleResponse> => {
-    const tools = page.services.backups;
+    const tools = page.services.tools.of(backupTool);
     if (!tools || !(await page.read(() => mayOwnersSetMachine(page.store, tools.rule))))
       return await backupsPage(page);
     return await handle(page, tools);

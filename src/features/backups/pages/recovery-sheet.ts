@@ -1,5 +1,6 @@
 /** The recovery sheet: the only copy of the key that opens the backups. */
 
+import type { BackupTools } from './tools.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { sheetPeriodMs } from '../domain/backup.ts';
 import type { BackupSettings } from '../service/backups.ts';
@@ -8,7 +9,6 @@ import type { Secret } from '../../../platform/secret.ts';
 import { qrSvg } from '../../../pages/kit/code-view.ts';
 import { inputField } from '../../../pages/kit/form.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { seeOther, type ConsoleResponse, type PageResponse } from '../../../pages/kit/route.ts';
 import { fill, fillPlain } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
@@ -16,8 +16,6 @@ import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.t
 
 export const backupsPath = '/settings/machine/backups';
 export const sheetPath = `${backupsPath}/sheet`;
-
-export type BackupTools = NonNullable<ConsoleServices['backups']>;
 
 /** The characters in groups of four, which are easier to type. */
 function groupsOf(identity: Secret): string {

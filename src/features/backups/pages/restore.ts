@@ -1,5 +1,6 @@
 /** “I have a backup”: the upload, the key of the recovery sheet, and the name of the shop, before there is a shop. */
 
+import { restoreTool, backupTool } from './tools.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { sliceBytes, type RestoreState, type RestoreTools } from '../domain/restore.ts';
 import { s3SecretLengthMax } from '../domain/backup.ts';
@@ -28,9 +29,10 @@ export function restorePathOf(token: string): string {
 
 /** Undefined: the link cannot be used, there is a shop, or the database is on a server. */
 async function toolsFor(
-  { restoring, storage, ctx }: ConsoleServices,
+  { tools, storage, ctx }: ConsoleServices,
   token: string,
 ): Promise<RestoreTools | undefined> {
+  const restoring = tools.of(restoreTool);
   if (!restoring || !(await storage.read(() => isOpenSetupLink(ctx, token)))) return undefined;
   const { stores } = await storage.read(findSetupProgress);
   return stores.length === 0 ? restoring : undefined;
@@ -229,7 +231,7 @@ const append: Step = async (page, tools) => {
 };
 
 const fetchNewest: Step = async (page, tools) => {
-  const { backups } = page.services;
+  const backups = page.services.tools.of(backupTool);
   if (!backups) throw new Fault('not-found');
   const values = Object.fromEntries(bucketFieldNames.map((name) => [name, page.typed(name)])) as Record<BucketField, string>;
   const key = await backups.parseKey(page.request.form.get('key') ?? '');

@@ -27,8 +27,8 @@ import { markCopiedProviders } from '../../online-sales/storage/provider.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { removeSetupStep, saveSetupStep } from '../../health/storage/setup-step.ts';
 import { listOpenStores } from '../../../core/stores/storage/store.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
-import { recordAction } from '../../staff/service/staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
+import { recordAction } from '../../../core/staff/service/staff.ts';
 
 export { listRestoredCopies } from '../../health/storage/setup-step.ts';
 

@@ -18,7 +18,7 @@ import {
   useSheetDraft,
 } from '../storage/backup.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { asStaff, listAsStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, listAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /** So many characters at the end of the sheet are typed to confirm it. */
 export const sheetTypedLength = 6;

@@ -1,9 +1,9 @@
 /** The tools with which a page sets up the backups, tries one, and sends one to a browser. */
 
+import type { BackupTools } from '../pages/tools.ts';
 import { errorText } from '../../../platform/system-error.ts';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { parseBucketHost } from '../delivery/s3-target.ts';
 import { BackupError, type Backup } from '../domain/backup.ts';
 import { isWritableFolder, otherDisks, parseMounts } from '../../../platform/mounts.ts';
@@ -14,8 +14,6 @@ import { assertFree, type BackupRuns, type ExclusiveWork } from './backups.ts';
 import type { BackupParts } from './parts.ts';
 import { targetOf } from './places.ts';
 import { openOrder, runInThread } from './thread.ts';
-
-type BackupTools = NonNullable<ConsoleServices['backups']>;
 
 export function backupToolsOf(parts: BackupParts, runs: BackupRuns): BackupTools {
   const { config, rule, operatorPlace, readMounts } = parts;

@@ -11,7 +11,7 @@ import { batchKeyOf } from '../service/batch.ts';
 import { showBatch } from '../service/batch-lists.ts';
 import { readUnsentEmails, type UnsentEmails } from '../service/campaign.ts';
 import { cancelBatchEmails, rescheduleBatch } from '../service/staff-batch.ts';
-import { withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';
 import { findResult, hasFields, isKey, keyInput, type Json } from '../../../pages/kit/once.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../../../pages/kit/route.ts';

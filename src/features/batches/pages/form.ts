@@ -41,7 +41,7 @@ import { isAbove } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { checkBatch, countChosenCodes } from '../service/batch.ts';
 import { withPauses } from '../service/table-turns.ts';
-import { lookupsPerHour } from '../../staff/service/lookup.ts';
+import { lookupsPerHour } from '../../../core/staff/service/lookup.ts';
 import { recordBatchCheck } from '../service/staff-batch.ts';
 import { lineError } from '../../card-pages/pages/fields.ts';
 import { multilineOf } from '../../card-pages/pages/change-form.ts';

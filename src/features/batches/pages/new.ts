@@ -1,7 +1,7 @@
 /** Issues many cards: the form, the check of what it means, and the confirmation with the figures of one's own list. */
 
 import { batchCardsMax, batchNameLengthMax, expectationErrors, type Batch } from '../domain/batch.ts';
-import { findCreatedBatch } from '../service/batch.ts';
+import { startBatchesTool, findCreatedBatch } from '../service/batch.ts';
 import { digestOfFile, readTableFile } from '../service/table-file.ts';
 import { batchFileBytesMax, readHead } from '../domain/columns.ts';
 import { dayOf } from '../../../core/domain/day.ts';
@@ -9,7 +9,7 @@ import { Fault } from '../../../core/domain/fault.ts';
 import type { CardToIssue } from '../../../core/cards/domain/new-card.ts';
 import { MalformedTable } from '../../../core/tables/domain/table-text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { withPauses } from '../service/table-turns.ts';
+import { tableTurnsTool, withPauses } from '../service/table-turns.ts';
 import { readEmailSettings } from '../../emails/service/settings.ts';
 import { issueBatch } from '../service/staff-batch.ts';
 import {
@@ -36,7 +36,8 @@ import {
   repeatedLinesPage,
 } from './lines.ts';
 import { columnsButton, stepsOf } from './steps.ts';
-import { amountError, withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { amountError } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { designName, fieldLabel } from '../../card-pages/pages/fields.ts';
 import { keptNotice } from '../../emails/pages/texts.ts';
 import { alert, hidden, inputField, textArea } from '../../../pages/kit/form.ts';
@@ -374,7 +375,7 @@ async function confirm(page: Page): Promise<ConsoleResponse> {
   const batch = { ...timed.found, file: { key: fileKey, ...(await decidedColumnsOf(values)) } };
   try {
     const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, batch));
-    page.services.startBatches();
+    page.services.tools.of(startBatchesTool)();
     return seeOther(`/cards/batches/${result}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -392,7 +393,7 @@ function inTurn(handle: (page: Page) => Promise<ConsoleResponse>) {
   return async (page: Page): Promise<ConsoleResponse> =>
     page.typed('kind') === 'equal'
       ? await handle(page)
-      : await page.services.tableTurns(page.store.id, () => handle(page));
+      : await page.services.tools.of(tableTurnsTool)(page.store.id, () => handle(page));
 }
 
 /** A larger file than can be read gets a sentence. */

@@ -14,7 +14,7 @@ import {
 } from '../service/campaign.ts';
 import { batchFileBytesMax } from '../domain/columns.ts';
 import { readTableFile } from '../service/table-file.ts';
-import { withPauses } from '../service/table-turns.ts';
+import { tableTurnsTool, withPauses } from '../service/table-turns.ts';
 import { recordAddressesRead, resendBatch } from '../service/staff-batch.ts';
 import { keptNotice, reasonOfEmail } from '../../emails/pages/texts.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';
@@ -232,7 +232,7 @@ export const undeliveredRoutes: readonly StaffRoute[] = [
   post(
     '/cards/batches/:id/addresses',
     sensitive,
-    (page) => page.services.tableTurns(page.store.id, () => fillAddresses(page)),
+    (page) => page.services.tools.of(tableTurnsTool)(page.store.id, () => fillAddresses(page)),
     { formBytesMax, acceptsFile: true },
   ),
   post('/cards/batches/:id/correct', sensitive, correct),

@@ -20,7 +20,7 @@ import {
   type ResentCards,
 } from './campaign.ts';
 import { rememberColumns } from './columns.ts';
-import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
 
 /** Lists a check of cards with codes. @throws Fault those of `moveAsStaff`. */

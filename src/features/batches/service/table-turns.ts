@@ -1,11 +1,14 @@
 /** Limits the files of tables that are read and checked at the same time: one of a store, and a few of all stores. */
 
+import { ToolKey } from '../../../platform/tools.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Paused } from '../../../core/domain/paused.ts';
 import { setImmediate } from 'node:timers/promises';
 
 /** Runs work on a file. @throws Fault `too-many-requests` if the store has another one, `overloaded` if many are waiting. */
 export type TableTurns = <Result>(storeId: number, work: () => Promise<Result>) => Promise<Result>;
+
+export const tableTurnsTool = new ToolKey<TableTurns>('turns of tables');
 
 /** A file takes a second at most, unless it is made to take longer. */
 const retryAfterSeconds = 5;

@@ -7,7 +7,7 @@ import { addDays } from '../../../core/domain/day.ts';
 import type { ReportDays } from '../domain/report-days.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { ActivityQuery, ActivityReport } from '../service/reports.ts';
-import { compactText, heightOf, stepOf } from '../../../pages/kit/chart.ts';
+import { compactText, heightOf, stepOf } from './chart.ts';
 import { amountText, dayText, monthText } from '../../../pages/kit/format.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 import { periodText, type ReportContext } from './page.ts';

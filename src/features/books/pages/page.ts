@@ -1,5 +1,6 @@
 /** The common parts of reports: a page with its fields and tables, and its files. */
 
+import { reportRunsTool } from '../service/report-runs.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import type { ReportDays } from '../domain/report-days.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
@@ -119,7 +120,7 @@ async function make<Query, Made>(
   // Equal parameters are another report for a person who is limited to locations.
   const made = ['page', { ...parameters, limit: page.member.locationIds }] as const;
   const requested = { store, name, made, isPast, signal: request.signal } as const;
-  return await page.services.reports(requested, (source) =>
+  return await page.services.tools.of(reportRunsTool)(requested, (source) =>
     read({ ...context, source: { ...source, store } }, query),
   );
 }

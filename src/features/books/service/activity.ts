@@ -7,8 +7,8 @@ import type { Context } from '../../../core/storage/context.ts';
 import { listActionsNear } from '../../card-pages/storage/staff-action.ts';
 import { listNewestFailures, listNewestMovements, type Activity } from '../../today/storage/today.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { entryIdOf } from '../../staff/service/as-staff.ts';
-import { listActors, type Actors } from '../../staff/service/actors.ts';
+import { entryIdOf } from '../../../core/staff/service/as-staff.ts';
+import { listActors, type Actors } from '../../../core/staff/service/actors.ts';
 
 const activitiesMax = 10;
 /** The newest events among which failed emails are looked for. */

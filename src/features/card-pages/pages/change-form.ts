@@ -9,7 +9,7 @@ import type { Store } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { loadCard, today } from '../../../core/money/service/money.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { forbiddenPage } from '../../../pages/kit/error-page.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { amountText, amountValue, dayText } from '../../../pages/kit/format.ts';
 import { findResult, type Json } from '../../../pages/kit/once.ts';
 import { shellPage } from '../../../pages/kit/page.ts';
@@ -248,16 +248,6 @@ export async function change(
       ? throttled(shown, (error.retryAfterSeconds ?? 1) * 1_000)
       : shown;
   }
-}
-
-/** The page if the person was disabled, or got another role, after the session was read; undefined otherwise. */
-export function withoutAccess(page: Page, { code }: Fault): ConsoleResponse | undefined {
-  if (code === 'unauthenticated') return seeOther('/sign-in');
-  if (code !== 'insufficient-scope') return undefined;
-  return {
-    status: 403,
-    body: forbiddenPage(page.services, page.request, { role: page.member.role, place: page.store.name }),
-  };
 }
 
 /** A text of several lines. Browsers end the lines of a form with CR and LF. */

@@ -2,7 +2,7 @@
 
 import { meaningOf, type SearchFilter } from '../../../core/cards/domain/search.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { findCardByCode } from '../../staff/service/lookup.ts';
+import { findCardByCode } from '../../../core/staff/service/lookup.ts';
 import { retrieve } from '../../../core/cards/service/card.ts';
 import { emptyPanelOf } from './parts.ts';
 import { searchForm } from './list-filters.ts';

@@ -1,5 +1,6 @@
 /** The email of a new card as its form is filled in, in a frame of the page. `preview.js` updates it. */
 
+import { emailPreviewTool } from '../../emails/pages/tools.ts';
 import { byField, cardFieldNames } from '../../../core/cards/domain/fields.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
@@ -61,7 +62,7 @@ export async function issuePreview(page: Page, offer: Offer): Promise<ConsoleRes
   const card = cardOf(page.store.id, parsed.card, now);
   const email = { kind: 'gift_card' } as const;
   const wallets = await walletKindsOf(page.services, page.store.id);
-  const found = page.services.previewOf({
+  const found = page.services.tools.of(emailPreviewTool)({
     email,
     card,
     store: page.store,

@@ -1,5 +1,6 @@
 /** The list of cards: search, filters and pages. */
 
+import { reportRunsTool } from '../../books/service/report-runs.ts';
 import { likelyLastCharacters, meaningOf, type SearchFilter } from '../../../core/cards/domain/search.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { isPermitted, type Permission } from '../../../core/staff/domain/staff.ts';
@@ -161,7 +162,7 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
   const count =
     listed.cards.length > 0 && (listed.older || listed.newer)
       ? await exactCount(
-          services.reports,
+          services.tools.of(reportRunsTool),
           { store, signal: request.signal },
           { filter, counted: await reads.read(() => countCards(ctx, { store, filter })) },
         )

@@ -14,7 +14,7 @@ import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { findHold } from '../../../core/money/storage/hold.ts';
 import { listTransfersAfter, listTransfersBefore } from '../../../core/money/storage/transfer.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { listActors, type Actors } from '../../staff/service/actors.ts';
+import { listActors, type Actors } from '../../../core/staff/service/actors.ts';
 import { showCardDetails } from '../../../core/cards/service/list.ts';
 import { readTimeline, type CardTimeline } from './timeline.ts';
 

@@ -13,7 +13,7 @@ import { reenableCard, update, type UpdateCommand } from '../../../core/cards/se
 import { rotateCode, sendGiftCard } from '../../../core/emails/service/email.ts';
 import { voidOpenHold } from '../../../core/money/service/hold.ts';
 import { assertVersion, loadCard } from '../../../core/money/service/money.ts';
-import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
 
 /** A change that a form has made, which has no read-only fields. */

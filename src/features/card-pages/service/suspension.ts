@@ -1,7 +1,7 @@
 /** Members of staff suspend cards and resume them. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import type { StaffActionName } from '../../staff/storage/action.ts';
+import type { StaffActionName } from '../../../core/staff/storage/action.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
   resumeCard,
@@ -10,7 +10,7 @@ import {
   type SuspensionCommand,
 } from '../../../core/cards/service/suspension.ts';
 import { loadCard } from '../../../core/money/service/money.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /**
  * Suspends a card. The audit log does not have the reason, which can be personal and cannot be erased there.

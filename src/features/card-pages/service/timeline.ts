@@ -20,10 +20,10 @@ import {
 import { listEmailsBefore } from '../../../core/emails/storage/email.ts';
 import { listHoldsBefore, listLastExtensions } from '../../../core/money/storage/hold.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import type { StaffActionName } from '../../staff/storage/action.ts';
+import type { StaffActionName } from '../../../core/staff/storage/action.ts';
 import { listTransfersBefore, sumReversals } from '../../../core/money/storage/transfer.ts';
 import { entryActionsOf } from '../../till/service/till-day.ts';
-import { entryIdOf } from '../../staff/service/as-staff.ts';
+import { entryIdOf } from '../../../core/staff/service/as-staff.ts';
 import { cursorOf, readCursor, type CursorScope } from '../../../core/requests/service/cursor.ts';
 
 type TimelineEvent =

@@ -2,7 +2,7 @@
 
 import { idsAt } from '../../../platform/random.ts';
 import type { CardKey } from '../../../core/cards/storage/card.ts';
-import type { StaffAction, StaffActionName } from '../../staff/storage/action.ts';
+import type { StaffAction, StaffActionName } from '../../../core/staff/storage/action.ts';
 import { all, parallel, sql, toNumber, toNumberOrNull, type Script } from '../../../database/sql/sql.ts';
 
 export type CardStaffAction = Pick<StaffAction, 'id' | 'at' | 'staffId' | 'action' | 'details'> & {

@@ -5,7 +5,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import type { Token } from '../../../core/stores/storage/token.ts';
 import { createToken, revoke, type NewToken } from '../../../core/stores/service/token.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 type GrantedToken = {
   readonly name: string;

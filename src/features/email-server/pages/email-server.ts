@@ -1,5 +1,6 @@
 /** The mail server of a store: its settings, a test email with digits to type, and what the domain of the sender says. */
 
+import { emailServerTool } from './tools.ts';
 import { mayOwnersSetMachine } from '../../../core/stores/service/machine.ts';
 import { parseSenderAddress } from '../../../core/domain/email-address.ts';
 import { emailProviders, providerOfHost } from '../domain/providers.ts';
@@ -92,7 +93,7 @@ function readServer(page: Page, values: Values): Read {
     return undefined;
   };
   if (!provider && values.provider !== other) errors.provider = texts.provider;
-  const host = provider?.host ?? read('host', page.services.serverTools.parseHost(values.host));
+  const host = provider?.host ?? read('host', page.services.tools.of(emailServerTool).parseHost(values.host));
   const port = values.port === '' ? (provider?.port ?? 587) : read('port', parseServerPort(values.port));
   const user = read('user', parseServerUser(values.user));
   const sender = read('sender', parseSenderAddress(values.sender));
@@ -220,7 +221,7 @@ ${select({ ...field('port', text.port, text.portHint), options: ports })}</div>
 /** A page that only says who sets the server. */
 function readOnlyPanel(page: Page): Markup {
   const text = page.text.emailServer;
-  const { ofOperator } = page.services.serverTools;
+  const { ofOperator } = page.services.tools.of(emailServerTool);
   const said = ofOperator
     ? fillPlain(text.byOperator, { server: `${ofOperator.host}:${ofOperator.port}` })
     : text.notAllowed;
@@ -231,7 +232,7 @@ const doneNames = ['verified', 'verifiedUnnoticed', 'removed', 'repeated'] as co
 
 async function serverPage(page: Page, shown: Shown = {}): Promise<PageResponse> {
   const text = page.text.emailServer;
-  const { rule } = page.services.serverTools;
+  const { rule } = page.services.tools.of(emailServerTool);
   const may = await page.read(() => mayOwnersSetMachine(page.store, rule));
   const stored = await page.read(() => readEmailServers(page.store.id));
   const done = doneNames.find((name) => name === page.request.query.get('done'));
@@ -301,14 +302,14 @@ async function testServer(page: Page): Promise<ConsoleResponse> {
       reserved.result,
     );
   const password = typed === '' ? null : new Secret(typed);
-  const { rule } = services.serverTools;
+  const { rule } = services.tools.of(emailServerTool);
   const { server } = read;
   try {
     const test = await unlessForbidden(page, () =>
       page.write(() => draftEmailServer(ctx, by, { rule, server, password })),
     );
     if (!('digits' in test)) return test;
-    const sent = await services.serverTools.send(test.server, {
+    const sent = await services.tools.of(emailServerTool).send(test.server, {
       store,
       to: member.email,
       subject: text.testSubject,
@@ -340,7 +341,7 @@ function noticeOf(page: Page, change: 'changed' | 'removed') {
 
 /** Notifies all owners of a change, through the server that sent the emails before, or else the new one. */
 async function notifyThrough(page: Page, servers: readonly (OpenedServer | undefined)[]): Promise<boolean> {
-  const { serverTools } = page.services;
+  const serverTools = page.services.tools.of(emailServerTool);
   return await notifyOwners(page, async (notice) => {
     for (const server of servers)
       if (server && (await serverTools.send(server, notice)).trouble === null) return true;
@@ -350,7 +351,7 @@ async function notifyThrough(page: Page, servers: readonly (OpenedServer | undef
 
 async function verifyDigits(page: Page): Promise<ConsoleResponse> {
   const text = page.text.emailServer;
-  const { rule } = page.services.serverTools;
+  const { rule } = page.services.tools.of(emailServerTool);
   const digits = page.typed('digits').replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(digits)) return await serverPage(page, { errors: { digits: text.errors.digits } });
   const verified = await unlessForbidden(page, () =>

@@ -1,5 +1,6 @@
 /** The findings about the domain of a sender, in plain words. */
 
+import { emailServerTool } from './tools.ts';
 import type { DomainFinding, EmailServer } from '../domain/server.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
@@ -20,7 +21,7 @@ export async function domainPanel(
   const text = page.text.senderDomain;
   const domain = server.sender.slice(server.sender.lastIndexOf('@') + 1);
   const isAsked = page.request.query.get('check') === 'domain';
-  const findings = isAsked ? await page.services.serverTools.checkDomain(server) : [];
+  const findings = isAsked ? await page.services.tools.of(emailServerTool).checkDomain(server) : [];
   const items = findings.map((finding) => markup`<li>${itemOf(page, finding, domain)}</li>`);
   const list = isAsked ? markup`<ul class="notices">${items}</ul>` : undefined;
   const button = page.link(path, isAsked ? text.again : fillPlain(text.check, { domain }));

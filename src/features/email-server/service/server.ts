@@ -11,7 +11,7 @@ import {
   type StoredServer,
 } from '../storage/server.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { listStaff } from '../../staff/storage/staff.ts';
+import { listStaff } from '../../../core/staff/storage/staff.ts';
 
 export { removeServerCode } from '../storage/server.ts';
 

@@ -23,7 +23,7 @@ import {
 } from '../storage/server.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { openEmailServer, readEmailServers } from './server.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 export type ServerChange = {
   readonly rule: MachineRule;

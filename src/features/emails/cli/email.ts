@@ -14,7 +14,7 @@ import { emailRecordOf } from '../domain/record.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { listEmailTexts } from '../storage/wording.ts';
 import { countStoreEmails, findEmailSettings, listStoreEmails } from '../../../core/emails/storage/email.ts';
-import { findLogo } from '../storage/logo.ts';
+import { findLogo } from '../../../core/stores/storage/logo.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { storeOption, openStore } from '../../../cli/choose-store.ts';
 import { addEmailTextCommand } from './email-text.ts';

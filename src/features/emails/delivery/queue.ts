@@ -32,7 +32,7 @@ import {
   type EmailKey,
 } from '../../../core/emails/storage/email.ts';
 import { listTextsOfKind } from '../storage/wording.ts';
-import { findLogo } from '../storage/logo.ts';
+import { findLogo } from '../../../core/stores/storage/logo.ts';
 import { listWallets } from '../../wallets/storage/wallet.ts';
 import { findSaleOfCard } from '../../online-sales/storage/sale.ts';
 import { findEmailPlace } from '../../../core/emails/storage/place.ts';

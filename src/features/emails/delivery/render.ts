@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { PicturedDesign } from '../../../core/cards/domain/design.ts';
 import type { EmailKind } from '../../../core/emails/domain/email.ts';
-import type { Logo } from '../domain/logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import { parseLink } from '../../../core/stores/domain/identity.ts';
 import { cleanLine } from './clean.ts';
 import { brandOf, edgeOf, foregroundOn } from './colour.ts';

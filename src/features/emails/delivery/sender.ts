@@ -4,7 +4,7 @@ import type { CardDesign } from '../../../core/cards/domain/design.ts';
 import type { Parsed } from '../../../platform/parsed.ts';
 import type { EmailSettings } from '../../../core/emails/domain/email.ts';
 import { textsIn, type EmailText, type EmailTexts } from '../domain/wording.ts';
-import type { Logo } from '../domain/logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import { parseLink } from '../../../core/stores/domain/identity.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { localeIn } from '../../../core/stores/domain/region.ts';

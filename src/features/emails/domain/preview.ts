@@ -3,7 +3,7 @@
 import type { Card } from '../../../core/cards/domain/card.ts';
 import type { EmailDelivery, EmailSettings } from '../../../core/emails/domain/email.ts';
 import type { EmailText } from './wording.ts';
-import type { Logo } from './logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';

@@ -1,5 +1,6 @@
 /** The page of an email: its attempts, what happens next, what can be done about it, and a preview without the code. */
 
+import { emailPreviewTool } from './tools.ts';
 import { spendStateOf } from '../../../core/cards/domain/state.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
@@ -10,7 +11,8 @@ import { cancelByStaff, correctAddress } from '../service/staff-email.ts';
 import { findPreviewParts, hasFailed, isToRecipient, showEmail, type ShownEmail } from '../service/list.ts';
 import { today } from '../../../core/money/service/money.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endingOf, pathOfCard, reasonOf, withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { endingOf, pathOfCard, reasonOf } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { emailTag, keepsEmails, keptNotice, reasonOfEmail, responseText } from './texts.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';
 import { timeElement } from '../../../pages/kit/format.ts';
@@ -267,7 +269,7 @@ async function preview(page: Page): Promise<ConsoleResponse> {
   const found =
     email.address === ''
       ? undefined
-      : page.services.previewOf({
+      : page.services.tools.of(emailPreviewTool)({
           email,
           card,
           store: page.store,

@@ -3,7 +3,7 @@
 import { meaningOf } from '../../../core/cards/domain/search.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { searchedCardsMax } from '../service/list.ts';
-import { findCardByCode } from '../../staff/service/lookup.ts';
+import { findCardByCode } from '../../../core/staff/service/lookup.ts';
 import { runSearch } from '../../../pages/kit/lookups.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../../../pages/kit/route.ts';

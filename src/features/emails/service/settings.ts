@@ -1,10 +1,10 @@
 /** The settings of a store's emails, and what an email of it looks like. */
 
 import type { EmailKind, EmailSettings } from '../../../core/emails/domain/email.ts';
-import type { Logo } from '../domain/logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import type { EmailText } from '../domain/wording.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
-import { findLogo } from '../storage/logo.ts';
+import { findLogo } from '../../../core/stores/storage/logo.ts';
 import { listTextsOfKind } from '../storage/wording.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 

@@ -5,9 +5,9 @@ import { actorOf } from '../../../core/staff/domain/staff.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { cancelEmail, sendToCorrected, type ShownEmail } from './list.ts';
-import { recordAction } from '../../staff/service/staff.ts';
-import { actingOf, asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
-import { assertMay } from '../../shop-settings/service/limits.ts';
+import { recordAction } from '../../../core/staff/service/staff.ts';
+import { actingOf, asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
+import { assertMay } from '../../../core/staff/service/permission.ts';
 
 type Correction = Omit<Parameters<typeof sendToCorrected>[1], 'store' | 'actor' | 'emailId'>;
 

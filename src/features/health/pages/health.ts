@@ -1,12 +1,16 @@
 /** One card about everything that a person has to repair: the finding, its effect, and the next step. */
 
+import { machineConditionTool } from './tools.ts';
+import { walletTool } from '../../wallets/pages/tools.ts';
+import { backupTool } from '../../backups/pages/tools.ts';
+import { emailServerTool } from '../../email-server/pages/tools.ts';
 import { assessExpiry } from '../../wallets/domain/wallet.ts';
 import { lateEmailsMax, type HealthFinding } from '../domain/health.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readEmailServers } from '../../email-server/service/server.ts';
 import { findHealth, mayBeIll } from '../service/health.ts';
-import type { SignedIn } from '../../staff/service/session.ts';
+import type { SignedIn } from '../../../core/staff/service/session.ts';
 import { timeText } from '../../../pages/kit/format.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
@@ -26,7 +30,7 @@ export async function readHealth(
 ): Promise<readonly HealthFinding[]> {
   const { ctx, storage, condition } = services;
   const { store, member } = signedIn;
-  const machine = await condition.ofMachine();
+  const machine = await services.tools.of(machineConditionTool)();
   const rule = condition.machineRule;
   const found = mayBeIll(machine, ctx.wallClock.now())
     ? [...(await storage.read(() => findHealth(ctx, { store, member, machine, rule })))]
@@ -45,9 +49,10 @@ const walletFailureMs = 60 * 60_000;
 
 /** The findings about the wallets of a store, for those who may set them up. */
 async function walletFindings(
-  { wallets, ctx }: ConsoleServices,
+  { tools, ctx }: ConsoleServices,
   { store, member }: SignedIn,
 ): Promise<readonly HealthFinding[]> {
+  const wallets = tools.of(walletTool);
   if (!wallets || !isPermitted(member, 'changeSettings')) return [];
   const now = ctx.wallClock.now();
   return (await wallets.of(store.id)).flatMap(({ kind, expiresAt, failingSince: since }): HealthFinding[] => {
@@ -151,7 +156,10 @@ async function itemOf(page: Page, finding: HealthFinding): Promise<Item> {
 
 /** Undefined: the person may not set the mail server. */
 function serverAction(page: Page): Markup | undefined {
-  if (page.services.serverTools.rule === 'operator' || !isPermitted(page.member, 'changeSettings'))
+  if (
+    page.services.tools.of(emailServerTool).rule === 'operator' ||
+    !isPermitted(page.member, 'changeSettings')
+  )
     return undefined;
   return page.link(emailServerPath, page.text.today.setServer, 'first');
 }
@@ -178,7 +186,7 @@ async function meaningOf(
   page: Page,
   response: string,
 ): Promise<{ readonly title: string; readonly advice: string }> {
-  const { ofOperator, troubleIn } = page.services.serverTools;
+  const { ofOperator, troubleIn } = page.services.tools.of(emailServerTool);
   const { verified } = await page.read(() => readEmailServers(page.store.id));
   const server = ofOperator ?? verified;
   const { title, advice } = page.text.emailServer.troubles[troubleIn(response)];
@@ -200,7 +208,7 @@ function how(page: Page, said: string, command: string): Markup {
 function backupItem(page: Page, { lastAt }: HealthFinding & { readonly about: 'backup' }): Item {
   const { health, backupHow } = page.text.today;
   const texts = health.backup;
-  const { backups } = page.services;
+  const backups = page.services.tools.of(backupTool);
   const action = backups ? page.link(backupsPath, page.text.backups.concern.link, 'first') : undefined;
   const below = how(page, backupHow, 'largesse backup <file>');
   if (lastAt === null) return { title: texts.never, text: texts.text, action, below };

@@ -1,12 +1,12 @@
 /** Emails to all owners of a store: about a change that matters to them, and about the certificate. */
 
+import { ownerNoticesTool, type SendOwnerNotices } from './tools.ts';
 import type { CertificateFailure } from '../domain/health.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { enqueueOwnerNotices, type NoticeContent } from '../service/owner-notices.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { timeText } from '../../../pages/kit/format.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { catalogue, fillPlain, pageLanguageOf } from '../../../pages/kit/texts.ts';
 
 type ChangeNotice = Omit<NoticeContent, 'locale'>;
@@ -29,11 +29,8 @@ export async function changeAndNotify<Result>(
 }
 
 /** Sends the emails of a change. Returns whether a mail server has accepted all of them; the others are sent later. */
-export async function notifyOwners(
-  page: Page,
-  send?: Parameters<ConsoleServices['sendOwnerNotices']>[1],
-): Promise<boolean> {
-  return await page.services.sendOwnerNotices(page.store, send);
+export async function notifyOwners(page: Page, send?: Parameters<SendOwnerNotices>[1]): Promise<boolean> {
+  return await page.services.tools.of(ownerNoticesTool)(page.store, send);
 }
 
 /** The email about a certificate that was not renewed. @param locale that of the store's emails. @param until in ms. */

@@ -1,5 +1,6 @@
 /** Decisions about online sales: whether the card of a paid one is made, and refunds. */
 
+import { checkoutTool } from './tools.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { keyOfSale, type OnlineRefund, type OnlineSale } from '../domain/sale.ts';
@@ -10,7 +11,8 @@ import { findCard } from '../../emails/service/list.ts';
 import { refundableOf } from '../service/going-back.ts';
 import { findSaleWithRefunds } from '../service/list.ts';
 import { refundSale, releaseReviewed, returnReviewed } from '../service/staff-online-sales.ts';
-import { amountError, withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { amountError } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { inputField } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { idIn } from '../../../pages/kit/ids.ts';
@@ -126,7 +128,7 @@ async function sendBack(page: Page, kind: 'refund' | 'return'): Promise<ConsoleR
     if (error.code !== 'not-reversible') throw error;
     return confirmPage(page, await openedSale(page), { kind });
   }
-  await page.services.onlineSales?.sendRefunds(keyOfSale(opened.sale));
+  await page.services.tools.of(checkoutTool)?.sendRefunds(keyOfSale(opened.sale));
   return seeOther(pathOfSale(page, opened.sale));
 }
 

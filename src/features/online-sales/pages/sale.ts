@@ -1,5 +1,6 @@
 /** The page of one online sale: what happened to its payment and its card, and what staff can do. */
 
+import { checkoutTool } from './tools.ts';
 import { isAwaitingPayment, keyOfSale, type OnlineRefund } from '../domain/sale.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { refundableOf } from '../service/going-back.ts';
@@ -212,7 +213,7 @@ ${items}</ul></section>`;
 /** Reads the payment at the provider now. */
 async function readNow(page: Page): Promise<ConsoleResponse> {
   const { sale } = await openedSale(page);
-  await page.services.onlineSales?.refresh(keyOfSale(sale));
+  await page.services.tools.of(checkoutTool)?.refresh(keyOfSale(sale));
   return seeOther(pathOfSale(page, sale));
 }
 

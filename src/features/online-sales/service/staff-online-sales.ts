@@ -21,7 +21,7 @@ import type { Script } from '../../../database/sql/sql.ts';
 import { requestRefund } from './refund.ts';
 import { releaseSale, returnSale, type Decided } from './review.ts';
 import { findSaleSettings } from './settings.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { withinRefundLimit } from '../../shop-settings/service/limits.ts';
 
 function orderOf({ keys }: Pick<Context, 'keys'>, { id, amount }: Pick<OnlineSale, 'id' | 'amount'>) {

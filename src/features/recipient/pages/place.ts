@@ -1,7 +1,10 @@
 /** The common parts of the pages of recipients: their store, language and frame. */
 
+import type { Assets } from '../../../pages/kit/assets.ts';
+import { sendDocument } from '../../../http/documents.ts';
+import type { FastifyInstance } from 'fastify';
 import type { CardDesign } from '../../../core/cards/domain/design.ts';
-import type { LogoMark } from '../../emails/domain/logo.ts';
+import type { LogoMark } from '../../../core/stores/domain/logo.ts';
 import { Fault, type FaultCode } from '../../../core/domain/fault.ts';
 import { recipientPath } from '../../../core/emails/domain/recipient-page.ts';
 import type { Secret } from '../../../platform/secret.ts';
@@ -35,7 +38,7 @@ import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { fill } from '../../../pages/kit/texts.ts';
 
 /** The service worker of all these pages. Its folder is its scope. */
-export const recipientWorkerPath = '/b/worker.js';
+const recipientWorkerPath = '/b/worker.js';
 
 /** A store's page, in the language of its visitor. */
 export type RecipientPlace = {
@@ -252,4 +255,13 @@ export function visitorErrorPage(
 <p class="soft">${text}</p></main>`;
   const { direction } = services.customerLanguage(tag);
   return htmlDocument(services, { title, body, language: tag, direction, skip: texts.skip });
+}
+
+export function addRecipientWorker(app: FastifyInstance, { frame }: ConsoleServices, assets: Assets): void {
+  app.get(`${frame.basePath}${recipientWorkerPath}`, { config: { isFile: true } }, async (request, reply) => {
+    const worker = assets.find('recipient-worker.js');
+    if (!worker) throw new Fault('not-found');
+    reply.header('x-content-type-options', 'nosniff');
+    return sendDocument(request, reply, worker);
+  });
 }

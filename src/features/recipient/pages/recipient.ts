@@ -1,5 +1,6 @@
 /** The page of recipients: they enter a code, or follow the link of their email, and see their card. */
 
+import { walletTool } from '../../wallets/pages/tools.ts';
 import { Readable } from 'node:stream';
 import { isExpired } from '../../../core/cards/domain/card.ts';
 import { parseTypedCode, typedCodeLengthMax } from '../../../core/cards/domain/code.ts';
@@ -160,7 +161,7 @@ async function makeApplePass(services: ConsoleServices, request: ConsoleRequest)
   const token = passToken(services.ctx, { storeId: card.storeId, cardId: card.id }, code);
   const isUsable = !isOver && !isVoid(card, code);
   const content = isUsable
-    ? await services.wallets?.applePass(place.store, { card, code, token })
+    ? await services.tools.of(walletTool)?.applePass(place.store, { card, code, token })
     : undefined;
   if (!content) return recipientCardPage(services, place, shown);
   return { status: 200, file: { name: 'card.pkpass', type: passType, parts: Readable.from([content]) } };
@@ -173,7 +174,9 @@ async function addToGoogle(services: ConsoleServices, request: ConsoleRequest): 
   const { place, shown } = searched;
   const { card, code, isOver } = shown;
   const isUsable = !isOver && !isVoid(card, code);
-  const link = isUsable ? await services.wallets?.googleLink(place.store, { card, code }) : undefined;
+  const link = isUsable
+    ? await services.tools.of(walletTool)?.googleLink(place.store, { card, code })
+    : undefined;
   if (link === undefined || link === 'failed')
     return recipientCardPage(services, place, { ...shown, hasWalletFailed: link === 'failed' });
   return { status: 303, url: link };

@@ -5,11 +5,11 @@ import { parseEmail } from '../../../core/domain/email-address.ts';
 import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import { hasCards } from '../../../core/cards/storage/card.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { findAccountByEmail, insertStaffMember } from '../../staff/storage/staff.ts';
+import { findAccountByEmail, insertStaffMember } from '../../../core/staff/storage/staff.ts';
 import { closeOwnDays } from '../../books/service/closing.ts';
 import { findOpenDemonstrationStore } from '../../../core/stores/service/caller.ts';
 import { loadDemo } from './sample-data.ts';
-import { createSession, type OpenedSession } from '../../staff/service/session.ts';
+import { createSession, type OpenedSession } from '../../../core/staff/service/session.ts';
 
 /** Fewer than `largesse demo load` issues, because the service waits for them. */
 const sampleCards = 200;

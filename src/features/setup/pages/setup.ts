@@ -1,5 +1,7 @@
 /** The first run: the shop and its owner, with a link; and the demonstration, for people on this machine. */
 
+import { restoreTool } from '../../backups/pages/tools.ts';
+import { emailServerTool } from '../../email-server/pages/tools.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { undoWindowDefaultMinutes, type Store } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
@@ -88,7 +90,7 @@ ${await demonstrationForm(page)}`;
 
 /** For a shop that moves here; undefined: the database is on a server. */
 function backupLink(page: VisitorPage): Markup | undefined {
-  if (!page.services.restoring) return undefined;
+  if (!page.services.tools.of(restoreTool)) return undefined;
   return markup`<p><a href="${page.url(restorePathOf(page.param('token')))}">${page.text.setup.haveBackup}</a></p>
 `;
 }
@@ -275,7 +277,7 @@ const createOwner: Step = async (page, { stores, token }) => {
           member: done.owner,
           method: 'link',
           next:
-            page.services.serverTools.rule !== 'operator' && !page.services.canSend
+            page.services.tools.of(emailServerTool).rule !== 'operator' && !page.services.canSend
               ? firstServerPath
               : '/cards/new',
         });

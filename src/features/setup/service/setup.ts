@@ -13,13 +13,13 @@ import { sameBytes } from '../../../platform/keys.ts';
 import { beat } from '../../../database/heartbeat.ts';
 import { listKeyChecks } from '../../proofs/storage/key-check.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { hasOwner } from '../../staff/storage/staff.ts';
+import { hasOwner } from '../../../core/staff/storage/staff.ts';
 import { findStoreByDomain, hasRealStores, listStores } from '../../../core/stores/storage/store.ts';
 import { changeEmailSettings } from '../../../core/emails/service/email.ts';
-import { inviteStaff, linkTokens, useLink } from '../../staff/service/staff.ts';
+import { inviteStaff, linkTokens, useLink } from '../../../core/staff/service/staff.ts';
 import { createStore, type NewStore } from '../../../core/stores/service/store.ts';
 
-export { hasOwner } from '../../staff/storage/staff.ts';
+export { hasOwner } from '../../../core/staff/storage/staff.ts';
 
 const linkPeriodMs = 24 * 60 * 60 * 1_000;
 

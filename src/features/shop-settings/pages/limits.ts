@@ -38,7 +38,7 @@ import {
   pageOfSettings,
   settingsTexts,
   type ShownForm,
-} from '../../../pages/settings/page.ts';
+} from './page.ts';
 import { fillPlain, type PageLanguage } from '../../../pages/kit/texts.ts';
 import { setupTexts } from '../../setup/pages/welcome.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';

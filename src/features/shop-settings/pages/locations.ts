@@ -12,7 +12,7 @@ import { markup, type Markup } from '../../../platform/markup.ts';
 import { addLocationAs, changeLocationAs, closeLocationAs } from '../service/location.ts';
 import { listDevices } from '../../till/service/till.ts';
 import { listAllLocations, requireLocation } from '../../../core/stores/service/location.ts';
-import type { ListedTill } from '../../till/storage/till.ts';
+import type { ListedTill } from '../../../core/staff/storage/till.ts';
 import { parseTimeZone, timeZoneOptions } from '../../setup/pages/setup-choices.ts';
 import { inputField, textArea } from '../../../pages/kit/form.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';

@@ -6,7 +6,7 @@
 import { designOf } from '../../../core/cards/domain/design.ts';
 import { sample, sampleCardOf } from '../../../core/cards/domain/sample-card.ts';
 import type { EmailSettings } from '../../../core/emails/domain/email.ts';
-import { readLogo, type Logo, type LogoMark } from '../../emails/domain/logo.ts';
+import { readLogo, type Logo, type LogoMark } from '../../../core/stores/domain/logo.ts';
 import { recipientPath } from '../../../core/emails/domain/recipient-page.ts';
 import type { EmailText } from '../../emails/domain/wording.ts';
 import { localeIn } from '../../../core/stores/domain/region.ts';

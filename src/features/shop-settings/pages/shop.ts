@@ -1,9 +1,10 @@
 /** The shop as its customers see it: name, logo, color, and how to reach it, with a preview of where it appears. */
 
+import { emailTool, type EmailTools } from '../../emails/pages/tools.ts';
 import { parseSenderAddress } from '../../../core/domain/email-address.ts';
 import { designOf } from '../../../core/cards/domain/design.ts';
 import { defaultEmailSettings, type EmailSettings } from '../../../core/emails/domain/email.ts';
-import type { Logo } from '../../emails/domain/logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import {
   parseOpeningHours,
   parseLink,
@@ -22,7 +23,6 @@ import { designChoice } from '../../../pages/kit/gift.ts';
 import { inputField, textArea } from '../../../pages/kit/form.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 import { typedFields } from '../../../pages/kit/request.ts';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import type { PageResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../../../pages/kit/texts.ts';
 import { rejectedPreview } from '../../emails/pages/settings/email-preview.ts';
@@ -50,7 +50,7 @@ import {
   saveSettings,
   settingsTexts,
   type ShownForm,
-} from '../../../pages/settings/page.ts';
+} from './page.ts';
 import { accountantPath } from '../../accountants/pages/paths.ts';
 import { saleSettingsPath } from '../../online-sales/pages/settings/change.ts';
 import { backupsPath } from '../../backups/pages/recovery-sheet.ts';
@@ -90,7 +90,7 @@ type Read =
   | { readonly ok: true; readonly name: string; readonly identity: Appearance }
   | { readonly ok: false; readonly errors: ErrorsOf<Field> };
 
-function readIdentity(values: Values, { emailTools }: ConsoleServices, language: PageLanguage): Read {
+function readIdentity(values: Values, emailTools: EmailTools, language: PageLanguage): Read {
   const { identityErrors } = settingsTexts[language];
   const setup = setupTexts[language];
   const errors: Partial<Record<Field, string>> = {};
@@ -139,7 +139,7 @@ type Outside = {
 
 function shopPage(page: Page, form: ShownForm<Field>, { logo, logoError }: Outside): PageResponse {
   const text = page.text.settings;
-  const { emailTools } = page.services;
+  const emailTools = page.services.tools.of(emailTool);
   const field = (...of: readonly [name: Field, label: string, hint?: string]) =>
     fieldOf(form, page.language, of);
   const typedColor = form.values.color === '' ? null : withHash(form.values.color);
@@ -199,7 +199,7 @@ export const shopSettingsRoutes: readonly StaffRoute[] = [
       const logo = await logoOf(page);
       const made = (form: ShownForm<Field>) => shopPage(page, form, { logo });
       const shown = { area: 'shop', values, page: made } as const;
-      const read = readIdentity(values, page.services, page.language);
+      const read = readIdentity(values, page.services.tools.of(emailTool), page.language);
       if (!read.ok) return await rejectedForm(page, shown, read.errors);
       const { name, identity } = read;
       return await saveSettings(page, { ...shown, changes: { name }, emailChanges: identity, valuesOf });
@@ -216,7 +216,7 @@ export const shopSettingsRoutes: readonly StaffRoute[] = [
     async (page) => {
       const present = await readSettings(page);
       const values = typedFields(page.request, fields, valuesOf(present));
-      const read = readIdentity(values, page.services, page.language);
+      const read = readIdentity(values, page.services.tools.of(emailTool), page.language);
       if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
       const { texts, emails } = present;
       const settings = { ...emails, ...read.identity };
@@ -226,7 +226,7 @@ export const shopSettingsRoutes: readonly StaffRoute[] = [
   ),
   get(legibilityPath, 'changeSettings', (page) => {
     const typed = (page.request.query.get('color') ?? '').trim();
-    const found = legibilityOf(page.services.emailTools, typed, page.language);
+    const found = legibilityOf(page.services.tools.of(emailTool), typed, page.language);
     return Promise.resolve({ status: 200, json: found ?? {} });
   }),
   post(

@@ -7,28 +7,13 @@ import type { Context } from '../../../core/storage/context.ts';
 import { addDays, dayOf, startOfDay } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../../core/money/domain/money.ts';
-import { actorOf, isPermitted, type Permission, type StaffMember } from '../../../core/staff/domain/staff.ts';
+import { actorOf, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
-import { findAccount, lockStaffMember, type StaffPlace } from '../../staff/storage/staff.ts';
+import { lockStaffMember } from '../../../core/staff/storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { sumRefundsBy } from '../../till/storage/till-day.ts';
 import { sumSaleRefundsBy } from '../../online-sales/storage/refund.ts';
 import { sumReversalsBy } from '../../../core/money/storage/transfer.ts';
-
-/**
- * @returns the member as stored.
- * @throws Fault `unauthenticated` if the member is disabled, `insufficient-scope` without the permission.
- */
-export function* assertMay(
-  store: StaffPlace,
-  { id }: Pick<StaffMember, 'id'>,
-  permission: Permission,
-): Script<StaffMember> {
-  const account = yield* findAccount(store, id);
-  if (!account) throw new Fault('unauthenticated');
-  if (!isPermitted(account.member, permission)) throw new Fault('insufficient-scope');
-  return account.member;
-}
 
 /**
  * Checks an amount that a member sells: the value of a new card, or what is added to a card.

@@ -3,11 +3,11 @@
 import type { Location, LocationFields } from '../../../core/stores/domain/location.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endSessionsOnTill } from '../../staff/storage/session.ts';
-import type { Till } from '../../till/storage/till.ts';
+import { endSessionsOnTill } from '../../../core/staff/storage/session.ts';
+import type { Till } from '../../../core/staff/storage/till.ts';
 import { addLocation, changeLocation, requireLocation } from '../../../core/stores/service/location.ts';
 import { moveTillTo } from '../../till/service/till.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /** @throws Fault those of `asStaff` and `addLocation`. */
 export function* addLocationAs(ctx: Context, by: ByStaff, fields: LocationFields): Script<Location> {

@@ -11,7 +11,7 @@ import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { claimStore, findStore, type StoreRecord } from '../../../core/stores/storage/store.ts';
 
-export { findLogo } from '../../emails/storage/logo.ts';
+export { findLogo } from '../../../core/stores/storage/logo.ts';
 
 /** @throws Fault `not-found`. */
 export function* findSettings({ id }: Pick<Store, 'id'>): Script<Settings> {

@@ -1,19 +1,19 @@
 /** Settings that an owner changes, unless another owner changed them first. */
 
 import type { EmailSettings } from '../../../core/emails/domain/email.ts';
-import type { Logo } from '../../emails/domain/logo.ts';
+import type { Logo } from '../../../core/stores/domain/logo.ts';
 import type { EmailTextChange } from '../../emails/domain/wording.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { changedSettings, settingTexts, type SettingName, type SettingTexts } from '../domain/settings.ts';
 import type { Context } from '../../../core/storage/context.ts';
-import { saveLogo } from '../../emails/storage/logo.ts';
+import { saveLogo } from '../../../core/stores/storage/logo.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { saveSetupStep, type SetupStepName } from '../../health/storage/setup-step.ts';
 import { changeEmailSettings } from '../../../core/emails/service/email.ts';
 import { changeEmailTexts } from '../../emails/service/wording.ts';
 import { claimSettings, findSettings } from './settings-of-store.ts';
 import { changeStore, type StoreChanges } from '../../../core/stores/service/store.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 export type SettingsChange = {
   /** The settings of which the form was made. */

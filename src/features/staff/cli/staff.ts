@@ -13,8 +13,14 @@ import {
   type Role,
   type StaffMember,
 } from '../../../core/staff/domain/staff.ts';
-import { changeStaff, createLink, inviteStaff, recordAction, type StaffChanges } from '../service/staff.ts';
-import { listStaff } from '../storage/staff.ts';
+import {
+  changeStaff,
+  createLink,
+  inviteStaff,
+  recordAction,
+  type StaffChanges,
+} from '../../../core/staff/service/staff.ts';
+import { listStaff } from '../../../core/staff/storage/staff.ts';
 import { chooseStore, openStore, storeOption } from '../../../cli/choose-store.ts';
 import { CommandError } from '../../../cli/failure.ts';
 import { print, printJson, printTable, type OutputRow } from '../../../cli/output.ts';

@@ -6,7 +6,7 @@ import type { Store } from '../../../core/stores/domain/store.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { showStaffActions, type ShownActions } from '../service/people.ts';
 import type { UnknownAttempts } from '../service/failed-sign-in.ts';
-import type { StaffAction, StaffActionName } from '../storage/action.ts';
+import type { StaffAction, StaffActionName } from '../../../core/staff/storage/action.ts';
 import { fieldLabel } from '../../card-pages/pages/fields.ts';
 import { select } from '../../../pages/kit/form.ts';
 import { amountText, dayText, monthText, timeElement, timeText } from '../../../pages/kit/format.ts';

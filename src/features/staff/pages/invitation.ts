@@ -6,7 +6,7 @@ import { isRole, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { markup } from '../../../platform/markup.ts';
 import { invitationVersionOf, invitePerson } from '../service/member.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
-import { findInvitation, type Invited } from '../service/staff.ts';
+import { findInvitation, type Invited } from '../../../core/staff/service/staff.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { alert, hidden, inputField } from '../../../pages/kit/form.ts';
 import { findResult, hasFields, hasResult } from '../../../pages/kit/once.ts';

@@ -18,9 +18,9 @@ import {
 import type { Ceremony } from '../service/passkey-challenge.ts';
 import { releaseSignIn, reserveSignIn } from '../service/sign-in-throttle.ts';
 import { listPasskeys } from '../service/people.ts';
-import { reauthenticate } from '../service/session.ts';
+import { reauthenticate } from '../../../core/staff/service/session.ts';
 import { attemptPasskey } from '../service/sign-in.ts';
-import type { Acting } from '../service/staff.ts';
+import type { Acting } from '../../../core/staff/service/staff.ts';
 import type { Passkey } from '../storage/passkey.ts';
 import { compareCounted } from '../../../pages/kit/attempt.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';

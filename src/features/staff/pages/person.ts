@@ -5,8 +5,8 @@ import { joinMarkup, markup, type Markup, type MarkupPart } from '../../../platf
 import { changePerson, linkPerson, signOutPerson, unlockPerson } from '../service/member.ts';
 import { showAccess, showMember } from '../service/people.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
-import type { StaffChanges } from '../service/staff.ts';
-import type { StaffAccess } from '../storage/staff.ts';
+import type { StaffChanges } from '../../../core/staff/service/staff.ts';
+import type { StaffAccess } from '../../../core/staff/storage/staff.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { keyInput } from '../../../pages/kit/once.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../../../pages/kit/route.ts';

@@ -18,7 +18,7 @@ import {
   type AttemptsKey,
 } from '../storage/unknown-address.ts';
 import { RetryTransaction, type Script } from '../../../database/sql/sql.ts';
-import { recordAction } from './staff.ts';
+import { recordAction } from '../../../core/staff/service/staff.ts';
 
 /** Unknown addresses with an own entry on a day. */
 const addressesPerDay = 100;

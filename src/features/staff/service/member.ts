@@ -5,7 +5,7 @@ import { formatMoney } from '../../../core/money/domain/money.ts';
 import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endAllSessions, endOneSession } from './session.ts';
+import { endAllSessions, endOneSession } from '../../../core/staff/service/session.ts';
 import { showMember } from './people.ts';
 import {
   changeStaff,
@@ -17,9 +17,9 @@ import {
   type Invited,
   type NewMember,
   type StaffChanges,
-} from './staff.ts';
-import { actingOf, type ByStaff } from './as-staff.ts';
-import { assertMay } from '../../shop-settings/service/limits.ts';
+} from '../../../core/staff/service/staff.ts';
+import { actingOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
+import { assertMay } from '../../../core/staff/service/permission.ts';
 
 /** The version of an invitation that a person saw before changing it. */
 export function invitationVersionOf(member: StaffMember): string {

@@ -28,10 +28,10 @@ import {
   updatePasskeyUse,
   type Passkey,
 } from '../storage/passkey.ts';
-import { findAccount, markJoined, type StaffAccount } from '../storage/staff.ts';
+import { findAccount, markJoined, type StaffAccount } from '../../../core/staff/storage/staff.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
-import { recordAction, type Acting } from './staff.ts';
+import { recordAction, type Acting } from '../../../core/staff/service/staff.ts';
 import {
   type Ceremony,
   challengePeriodMs,

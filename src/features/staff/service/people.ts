@@ -9,16 +9,21 @@ import {
   searchStaffActions,
   type StaffAction,
   type StaffActionName,
-} from '../storage/action.ts';
+} from '../../../core/staff/storage/action.ts';
 import { countPasskeys, listPasskeys, type Passkey } from '../storage/passkey.ts';
-import { listOpenSessions, type StaffSession } from '../storage/session.ts';
-import { findStaffMember, listStaff, listStaffAccess, type StaffAccess } from '../storage/staff.ts';
+import { listOpenSessions, type StaffSession } from '../../../core/staff/storage/session.ts';
+import {
+  findStaffMember,
+  listStaff,
+  listStaffAccess,
+  type StaffAccess,
+} from '../../../core/staff/storage/staff.ts';
 import { listTillNames } from '../../till/storage/till-name.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findUnknownAttempts, type UnknownAttempts } from './failed-sign-in.ts';
 
 export { listPasskeys } from '../storage/passkey.ts';
-export { openSessionsMax } from '../storage/session.ts';
+export { openSessionsMax } from '../../../core/staff/storage/session.ts';
 
 export type ListedPerson = {
   readonly member: StaffMember;

@@ -4,16 +4,22 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { listPasskeys } from '../storage/passkey.ts';
-import type { StaffSession } from '../storage/session.ts';
-import { findAccount } from '../storage/staff.ts';
+import type { StaffSession } from '../../../core/staff/storage/session.ts';
+import { findAccount } from '../../../core/staff/storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findStore, listOpenStores } from '../../../core/stores/storage/store.ts';
 import { usePasskey, type VerifiedPasskey } from './passkey.ts';
-import { createSession, reauthenticate, signOut, type OpenedSession, type SignInMethod } from './session.ts';
+import {
+  createSession,
+  reauthenticate,
+  signOut,
+  type OpenedSession,
+  type SignInMethod,
+} from '../../../core/staff/service/session.ts';
 import { releaseSignIn, type SignInKey } from './sign-in-throttle.ts';
-import { recordAction, type Acting } from './staff.ts';
+import { recordAction, type Acting } from '../../../core/staff/service/staff.ts';
 
-export { findAccount, findAccountByEmail } from '../storage/staff.ts';
+export { findAccount, findAccountByEmail } from '../../../core/staff/storage/staff.ts';
 
 /** The stores of which people can sign in, without the demonstration. */
 export function* listSignInStores(): Script<readonly Store[]> {

@@ -1,5 +1,6 @@
 /** Adds printed cards to the stock: new ones, whose codes are generated, or ones that are printed already. */
 
+import { startBatchesTool } from '../../batches/service/batch.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import {
   stockCodesMax,
@@ -17,7 +18,7 @@ import type { CodeLines } from '../domain/code-lines.ts';
 import { addStock } from '../service/staff-stock.ts';
 import { checkStock } from '../service/stock.ts';
 import { countOf } from '../../batches/pages/form.ts';
-import { withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { alert, inputField, textArea } from '../../../pages/kit/form.ts';
 import { parseTypedAmount } from '../../../pages/kit/format.ts';
 import { findResult, type Json } from '../../../pages/kit/once.ts';
@@ -180,7 +181,7 @@ async function submit(page: Page): Promise<ConsoleResponse> {
     if (taken) return formPage(page, { values, errors: { codes: linesError(text.taken, taken) } });
     const added = { ...named, codes: typeof codes === 'number' ? codes : codes.codes };
     const { result } = await page.once(key, () => addStock(ctx, by, added));
-    services.startBatches();
+    services.tools.of(startBatchesTool)();
     return seeOther(`/cards/stock/${result}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -3,7 +3,7 @@
 import { Fault } from '../../../core/domain/fault.ts';
 import { parseCodeLines, type CodeLines } from '../domain/code-lines.ts';
 import { stockCodesMax } from '../../../core/stocks/domain/stock.ts';
-import { lookupsPerHour } from '../../staff/service/lookup.ts';
+import { lookupsPerHour } from '../../../core/staff/service/lookup.ts';
 import { checkCodes, searcherOf } from '../../../pages/kit/lookups.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';

@@ -4,7 +4,7 @@ import { leftOf } from '../../../core/stocks/domain/stock.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { markup } from '../../../platform/markup.ts';
 import { voidStockBy } from '../service/staff-stock.ts';
-import { withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { alert, textArea } from '../../../pages/kit/form.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { panel } from '../../../pages/kit/parts.ts';

@@ -6,7 +6,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { recordStockCodesRead } from './codes.ts';
 import { startStock, stockKeyOf, voidCodesOf } from './stock.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 type PrintedCards = {
   readonly name: string | null;

@@ -6,7 +6,7 @@ import { sealNonceLength } from '../../../platform/keys.ts';
 import { markup } from '../../../platform/markup.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { readOffer } from '../service/usual-amounts.ts';
-import { findCardByCode, type SearchOutcome } from '../../staff/service/lookup.ts';
+import { findCardByCode, type SearchOutcome } from '../../../core/staff/service/lookup.ts';
 import { hidden } from '../../../pages/kit/form.ts';
 import { amountValue, cardTail, parseTypedAmount } from '../../../pages/kit/format.ts';
 import { checkCodes, runSearch } from '../../../pages/kit/lookups.ts';

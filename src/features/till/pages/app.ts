@@ -3,9 +3,11 @@
  * there is no connection; a card cannot be redeemed then, because it may be spent elsewhere.
  */
 
+import type { ConsoleServices } from '../../../pages/kit/services.ts';
+import type { FastifyInstance } from 'fastify';
 import { readProgramFile } from '../../../platform/program-files.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import type { ServedDocument } from '../../../http/documents.ts';
+import { sendDocument, type ServedDocument } from '../../../http/documents.ts';
 import type { Assets } from '../../../pages/kit/assets.ts';
 import type { PageFrame } from '../../../pages/kit/frame.ts';
 import { documentOf, mark } from '../../../pages/kit/page.ts';
@@ -34,10 +36,7 @@ export function appLinks({ basePath, assetUrl }: PageFrame): Markup {
 }
 
 /** The worker, whose text changes with every file of the pages. */
-export function workerOf(
-  { basePath, assetUrl }: PageFrame,
-  { version }: Pick<Assets, 'version'>,
-): ServedDocument {
+function workerOf({ basePath, assetUrl }: PageFrame, { version }: Pick<Assets, 'version'>): ServedDocument {
   const till = {
     version,
     scope: `${basePath}/till`,
@@ -101,3 +100,13 @@ export const tillAppRoutes: readonly ConsoleRoute[] = [
   openRoute('GET', '/till/app.webmanifest', manifest),
   openRoute('GET', offlinePath, offlinePage),
 ];
+
+/** Serves the worker, whose own folder does not contain `/till`. */
+export function addTillWorker(app: FastifyInstance, { frame }: ConsoleServices, assets: Assets): void {
+  const { basePath } = frame;
+  const worker = workerOf(frame, assets);
+  app.get(`${basePath}/till/worker.js`, { config: { isFile: true } }, async (request, reply) => {
+    reply.headers({ 'x-content-type-options': 'nosniff', 'service-worker-allowed': `${basePath}/till` });
+    return sendDocument(request, reply, worker);
+  });
+}

@@ -14,7 +14,7 @@ import {
 } from '../domain/till-day.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readTillDay } from '../service/till-day.ts';
-import { findStaffNames } from '../../staff/service/actors.ts';
+import { findStaffNames } from '../../../core/staff/service/actors.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { cardTail, amountText, figure } from '../../../pages/kit/format.ts';

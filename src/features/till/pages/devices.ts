@@ -9,7 +9,7 @@ import { moveTillAs } from '../../shop-settings/service/location.ts';
 import { enrollTill, revokeTill, unlockPinOf } from '../service/staff-till.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
 import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../service/till.ts';
-import type { ListedTill, Till } from '../storage/till.ts';
+import type { ListedTill, Till } from '../../../core/staff/storage/till.ts';
 import { qrPicture } from '../../../pages/kit/code-view.ts';
 import { cookieNameOf, setCookie } from '../../../pages/kit/cookie.ts';
 import { inputField, optionsOf } from '../../../pages/kit/form.ts';

@@ -13,9 +13,9 @@ import {
   type PinPerson,
 } from '../service/pin-sign-in.ts';
 import type { PresentedToken } from '../../../core/stores/service/secret-token.ts';
-import { endLocked } from '../../staff/service/session.ts';
+import { endLocked } from '../../../core/staff/service/session.ts';
 import { findPresentedTill, tillTokens } from '../service/till.ts';
-import type { Till } from '../storage/till.ts';
+import type { Till } from '../../../core/staff/storage/till.ts';
 import { compareCounted, hashClient } from '../../../pages/kit/attempt.ts';
 import { cookieNameOf, sessionCookie, setCookie } from '../../../pages/kit/cookie.ts';
 import { alert, hidden, inputField } from '../../../pages/kit/form.ts';

@@ -8,7 +8,7 @@ import { markup } from '../../../platform/markup.ts';
 import { retrieve } from '../../../core/cards/service/card.ts';
 import { findRefundable, findRefundableCard, refundToCard } from '../service/refund.ts';
 import { topUpCard } from '../service/sale.ts';
-import { findForRefund } from '../../staff/service/lookup.ts';
+import { findForRefund } from '../../../core/staff/service/lookup.ts';
 import { usualAmounts } from '../service/usual-amounts.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { inputField } from '../../../pages/kit/form.ts';

@@ -4,7 +4,7 @@ import { unheldOf, type Card } from '../../../core/cards/domain/card.ts';
 import { parseTypedCode, typedCodeLengthMax } from '../../../core/cards/domain/code.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../../staff/service/lookup.ts';
+import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../../../core/staff/service/lookup.ts';
 import { inputField } from '../../../pages/kit/form.ts';
 import { cardTail, amountText } from '../../../pages/kit/format.ts';
 import { runSearch } from '../../../pages/kit/lookups.ts';

@@ -12,18 +12,18 @@ import {
   insertFailedLookup,
   returnShare,
 } from '../../../core/stores/storage/lookup-throttle.ts';
-import type { StaffSession } from '../../staff/storage/session.ts';
+import type { StaffSession } from '../../../core/staff/storage/session.ts';
 import {
   findAccount,
   listPinHolders,
   reservePinAttempt,
   returnPinAttempt,
-} from '../../staff/storage/staff.ts';
+} from '../../../core/staff/storage/staff.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { lockTill, type Till } from '../storage/till.ts';
+import { lockTill, type Till } from '../../../core/staff/storage/till.ts';
 import { lookupPeriodMs } from '../../../core/cards/service/lookup-throttle.ts';
-import { createSession, signOut, type OpenedSession } from '../../staff/service/session.ts';
-import { recordAction } from '../../staff/service/staff.ts';
+import { createSession, signOut, type OpenedSession } from '../../../core/staff/service/session.ts';
+import { recordAction } from '../../../core/staff/service/staff.ts';
 import { findPresentedTill } from './till.ts';
 import type { PresentedToken } from '../../../core/stores/service/secret-token.ts';
 

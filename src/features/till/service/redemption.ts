@@ -9,8 +9,9 @@ import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { scopes } from '../../../core/stores/domain/store.ts';
 import { findTransfer, sumReversals } from '../../../core/money/storage/transfer.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { moveAsStaff, movementOf, type ByStaff } from '../../staff/service/as-staff.ts';
-import { assertMay, assertRefundLimit, isUndoable } from '../../shop-settings/service/limits.ts';
+import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
+import { assertRefundLimit, isUndoable } from '../../shop-settings/service/limits.ts';
+import { assertMay } from '../../../core/staff/service/permission.ts';
 import { loadCard } from '../../../core/money/service/money.ts';
 import { debit, reverse } from '../../../core/money/service/spend.ts';
 

@@ -11,7 +11,7 @@ import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransfer, listTransfersBefore, sumReversals } from '../../../core/money/storage/transfer.ts';
 import { requireCard } from '../../../core/money/service/money.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
-import { moveAsStaff, movementOf, type ByStaff } from '../../staff/service/as-staff.ts';
+import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertRefundLimit } from '../../shop-settings/service/limits.ts';
 
 /** An entry, and what of it can still be refunded. */

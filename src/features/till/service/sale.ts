@@ -17,7 +17,7 @@ import type { CardEmails } from '../../../core/emails/service/email.ts';
 import { loadCard, requireCard } from '../../../core/money/service/money.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
 import { topUp } from '../../../core/money/service/top-up.ts';
-import { moveAsStaff, movementOf, type ByStaff } from '../../staff/service/as-staff.ts';
+import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { changeCard } from '../../card-pages/service/card.ts';
 import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
 

@@ -4,8 +4,8 @@ import { Fault } from '../../../core/domain/fault.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endSessionsOnTill, type StaffSession } from '../../staff/storage/session.ts';
-import { findAccount, resetPinFailures } from '../../staff/storage/staff.ts';
+import { endSessionsOnTill, type StaffSession } from '../../../core/staff/storage/session.ts';
+import { findAccount, resetPinFailures } from '../../../core/staff/storage/staff.ts';
 import {
   countEnrolledTills,
   findTillLocation,
@@ -13,11 +13,11 @@ import {
   lockTillsOf,
   markTillRevoked,
   type Till,
-} from '../storage/till.ts';
-import { signOut } from '../../staff/service/session.ts';
+} from '../../../core/staff/storage/till.ts';
+import { signOut } from '../../../core/staff/service/session.ts';
 import { tillsMax, tillTokens } from './till.ts';
 import { tokenHash } from '../../../core/stores/service/secret-token.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 type NewTill = {
   readonly name: string;

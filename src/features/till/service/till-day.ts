@@ -23,7 +23,7 @@ import {
 import { worksAt, type StaffMember } from '../../../core/staff/domain/staff.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
-import { findTillNames } from '../storage/till.ts';
+import { findTillNames } from '../../../core/staff/storage/till.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
 import { idSkewMaxMs } from '../../books/storage/books.ts';
 import type { Storage } from '../../../database/storage.ts';
@@ -38,8 +38,8 @@ import {
 import { findTransfer } from '../../../core/money/storage/transfer.ts';
 import { findLocation } from '../../../core/stores/storage/location.ts';
 import { requireCard } from '../../../core/money/service/money.ts';
-import { entryIdOf } from '../../staff/service/as-staff.ts';
-import { listActors, type Actors } from '../../staff/service/actors.ts';
+import { entryIdOf } from '../../../core/staff/service/as-staff.ts';
+import { listActors, type Actors } from '../../../core/staff/service/actors.ts';
 
 /** Rows of one statement: SQLite runs it in the thread that serves requests. */
 const pageSize = 500;

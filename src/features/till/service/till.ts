@@ -4,7 +4,7 @@ import type { StaffMember } from '../../../core/staff/domain/staff.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { locationOf } from '../../../core/stores/service/location.ts';
-import { listStaff } from '../../staff/storage/staff.ts';
+import { listStaff } from '../../../core/staff/storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type ListedTill,
   type Till,
   type TillKey,
-} from '../storage/till.ts';
+} from '../../../core/staff/storage/till.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../../../core/stores/service/secret-token.ts';
 
 /** 256 random bits. */

@@ -1,5 +1,7 @@
 /** The steps before a shop opens. The list disappears when all of it is done. */
 
+import { backupTool } from '../../backups/pages/tools.ts';
+import { emailServerTool } from '../../email-server/pages/tools.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import type { SetupStepName } from '../../health/storage/setup-step.ts';
@@ -35,13 +37,13 @@ export function checklist(page: Page, readiness: Readiness): Markup | undefined 
     shop: {},
     card: { action: link('/cards/new', text.issue) },
     email:
-      page.services.serverTools.rule === 'operator'
+      page.services.tools.of(emailServerTool).rule === 'operator'
         ? { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) }
         : { action: link(emailServerPath, text.setServer) },
     staff: { action: link('/staff/new', text.invite) },
     keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
     backup:
-      page.services.backups && page.services.backups.rule !== 'operator'
+      (page.services.tools.of(backupTool)?.rule ?? 'operator') !== 'operator'
         ? { action: link(backupsPath, catalogue[page.language].backups.concern.setUp) }
         : { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },
   };

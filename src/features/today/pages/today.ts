@@ -1,5 +1,7 @@
 /** Today: what is owed, what happened, and what needs attention. */
 
+import { versionTool } from '../../upgrade/pages/tools.ts';
+import { backupTool } from '../../backups/pages/tools.ts';
 import { mayOwnersSetMachine } from '../../../core/stores/service/machine.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import { Fault } from '../../../core/domain/fault.ts';
@@ -18,7 +20,7 @@ import {
   type TodayCounts,
   type TodayState,
 } from '../service/today-page.ts';
-import { withoutUndone, type MovementSum, type TodayFigures } from '../service/today.ts';
+import { figuresTool, withoutUndone, type MovementSum, type TodayFigures } from '../service/today.ts';
 import type { CardCount } from '../../../core/cards/service/list.ts';
 import { findUnreachedAccountants } from '../../accountants/service/accountants.ts';
 import { findBackupConcern, type BackupConcern } from '../../backups/service/backups.ts';
@@ -27,9 +29,9 @@ import { recordSetupStep } from '../../shop-settings/service/settings.ts';
 import type { EmailCounts } from '../storage/today.ts';
 import type { VerificationRecord } from '../../proofs/storage/verification.ts';
 import type { SetupStep } from '../../health/storage/setup-step.ts';
-import { monthsChart } from '../../../pages/kit/chart.ts';
+import { monthsChart } from '../../books/pages/chart.ts';
 import { amountText, figure, timeElement } from '../../../pages/kit/format.ts';
-import { noRow } from '../../../pages/kit/live.ts';
+import { noRow } from './live.ts';
 import { countSales } from '../../online-sales/service/list.ts';
 import { longReads } from '../../../pages/kit/long-reads.ts';
 import { chosenPlace, listPlaces, placeField, placeText } from '../../../pages/kit/places.ts';
@@ -92,7 +94,7 @@ async function find(page: Page): Promise<Found> {
   const locations = await page.read(() => listPlaces(signedIn));
   const chosen = chosenPlace(request.query.get('location'), signedIn, locations);
   const places = visiblePlaces(member, chosen);
-  const figures = await services.figures.read(store, places);
+  const figures = await services.tools.of(figuresTool).read(store, places);
   const day = dayOf(ctx.clock.now(), store.timeZone);
   const takenBack =
     places === null
@@ -133,9 +135,10 @@ async function find(page: Page): Promise<Found> {
 
 /** The concern of an owner who may set the backups up. */
 async function backupConcernOf(
-  { ctx, storage, backups }: ConsoleServices,
+  { ctx, storage, tools }: ConsoleServices,
   { store, member }: StaffRequest['signedIn'],
 ): Promise<BackupConcern> {
+  const backups = tools.of(backupTool);
   if (!backups || !isPermitted(member, 'changeSettings')) return null;
   const { rule, operatorPlace } = backups;
   return await storage.read(function* concerns() {
@@ -146,9 +149,10 @@ async function backupConcernOf(
 
 /** The concern of an owner who may decide about the machine. */
 async function versionConcernOf(
-  { storage, versions: { rule, machineRule } }: ConsoleServices,
+  { storage, tools }: ConsoleServices,
   { store, member }: StaffRequest['signedIn'],
 ): Promise<VersionConcern | null> {
+  const { rule, machineRule } = tools.of(versionTool);
   if (rule.host === null || !isPermitted(member, 'changeSettings')) return null;
   return await storage.read(function* concerns() {
     const concern = yield* findVersionConcern(rule);

@@ -6,6 +6,8 @@
  * are so many that they take longer than a request may, they are summed in the background.
  */
 
+import { ToolKey } from '../../../platform/tools.ts';
+import { findLastClosed, monthEndsOf, type MonthEnds } from '../../books/service/month-ends.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../../core/storage/context.ts';
 import { dayOf, startOfDay } from '../../../core/domain/day.ts';
@@ -13,22 +15,11 @@ import type { EntryPlaces } from '../../../core/stores/domain/location.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Count } from '../../till/domain/till-day.ts';
 import { idsAt } from '../../../platform/random.ts';
-import {
-  findFirstInstant,
-  findLastClosings,
-  idSkewMaxMs,
-  type ClosingDay,
-} from '../../books/storage/books.ts';
+import { findFirstInstant, idSkewMaxMs, type ClosingDay } from '../../books/storage/books.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
 import type { Storage } from '../../../database/storage.ts';
-import {
-  listClosedMonths,
-  sumLateOpenTransfers,
-  sumOpenTransfers,
-  type ClosedMonth,
-  type OpenDays,
-  type OpenSum,
-} from '../storage/today.ts';
+import { sumLateOpenTransfers, sumOpenTransfers, type OpenDays, type OpenSum } from '../storage/today.ts';
+import { listClosedMonths, type ClosedMonth } from '../../books/storage/closed-months.ts';
 import type { TakenBack } from '../../till/service/till-day.ts';
 
 /** Movements of one kind: their number, and their sum in minor units. */
@@ -37,16 +28,6 @@ export type MovementSum = { readonly entries: number; readonly amount: bigint };
 export type TodaySums = Readonly<
   Record<'sold' | 'redeemed' | 'refunded' | 'added' | 'adjusted', MovementSum>
 >;
-
-/** The closed months of a store. */
-export type MonthEnds = {
-  /** The liability at the end of each month that is closed as a whole, the earliest first. */
-  readonly months: readonly { readonly month: string; readonly outstanding: bigint }[];
-  /** The last closed day; null: none. */
-  readonly closedUpTo: string | null;
-  /** The day of the first entry, if no day is closed; null: there is none. */
-  readonly from: string | null;
-};
 
 export type TodayFigures = MonthEnds & {
   /** The liability now, in minor units. */
@@ -157,6 +138,8 @@ class SettledFigures implements FiguresReader {
   }
 }
 
+export const figuresTool = new ToolKey<FiguresReader>('figures');
+
 export function figuresReader(source: FiguresSource): FiguresReader {
   return new SettledFigures(source);
 }
@@ -194,20 +177,6 @@ function* readFigures(
   };
 }
 
-export function* findMonthEnds(store: Store): Script<MonthEnds> {
-  const closed = yield* findLastClosed(store.id);
-  const [months, firstAt] = yield* parallel(
-    closed ? listClosedMonths(store) : resolved<readonly ClosedMonth[]>([]),
-    closed ? resolved(undefined) : findFirstInstant(store.id),
-  );
-  return monthEndsOf(store, { closed, months, firstAt });
-}
-
-/** The last closed day of a store; null: none. */
-function* findLastClosed(storeId: number): Script<ClosingDay | null> {
-  return (yield* findLastClosings(storeId)).find(({ part }) => part === 'closed') ?? null;
-}
-
 /** The liability after closed months, and the number of issued cards. */
 type ClosedTotals = { readonly outstanding: bigint; readonly cards: number };
 
@@ -230,53 +199,6 @@ function figuresOf(
   }
   const shown = sums.filter(({ locationId }) => places?.includes(locationId) !== false);
   return { outstanding, cards, today: todayOf(shown) };
-}
-
-function monthEndsOf(
-  { timeZone }: Pick<Store, 'timeZone'>,
-  {
-    closed,
-    months,
-    firstAt,
-  }: {
-    readonly closed: ClosingDay | null;
-    readonly months: readonly ClosedMonth[];
-    readonly firstAt: number | undefined;
-  },
-): MonthEnds {
-  let outstanding = 0n;
-  const ends = months.map(({ month, change }) => {
-    outstanding += change;
-    return { month, outstanding };
-  });
-  return {
-    months: closed ? withoutGaps(ends, closed).filter(({ month }) => isEnded(month, closed)) : [],
-    closedUpTo: closed?.day ?? null,
-    from: firstAt === undefined ? null : dayOf(firstAt, timeZone),
-  };
-}
-
-function nextMonth(month: string): string {
-  return Temporal.PlainYearMonth.from(month).add({ months: 1 }).toString();
-}
-
-/** Whether all days of a month are closed. */
-function isEnded(month: string, { day }: Pick<ClosingDay, 'day'>): boolean {
-  return Temporal.PlainDate.from(day).add({ days: 1 }).toString() >= `${nextMonth(month)}-01`;
-}
-
-/** Adds the months without a change, up to the last closed day. */
-function withoutGaps(
-  ends: readonly { readonly month: string; readonly outstanding: bigint }[],
-  { day }: Pick<ClosingDay, 'day'>,
-): readonly { readonly month: string; readonly outstanding: bigint }[] {
-  return ends.flatMap((end, place) => {
-    const next = ends[place + 1]?.month ?? nextMonth(day.slice(0, 7));
-    const filled = [end];
-    for (let month = nextMonth(end.month); month < next; month = nextMonth(month))
-      filled.push({ month, outstanding: end.outstanding });
-    return filled;
-  });
 }
 
 function addUp(sums: readonly OpenSum[]): readonly OpenSum[] {

@@ -22,19 +22,6 @@ import { indexedBy } from '../../../database/sql/fragments.ts';
 
 type StoreKey = Pick<Store, 'id' | 'currency'>;
 
-/** The change of what a store owes in a closed month, and the cards that it issued, by the month's name. */
-export type ClosedMonth = { readonly month: string; readonly change: bigint; readonly cards: number };
-
-/** Returns the months of closed days, the earliest first. */
-export function* listClosedMonths({ id, currency }: StoreKey): Script<readonly ClosedMonth[]> {
-  const rows = yield* all(sql<{ month: string; change: string; cards: string }>`
-    select month, cast(sum(raised - lowered) as text) as change, cast(sum(cards) as text) as cards
-    from store_ages ${indexedBy('store_ages_of_months')}
-    where store_id = ${id} and currency = ${currency.code} and length(month) = 7
-    group by month order by month`);
-  return rows.map(({ month, change, cards }) => ({ month, change: BigInt(change), cards: Number(cards) }));
-}
-
 /** Transfers after the closed days that have a kind and a direction in common. */
 export type OpenSum = {
   readonly kind: EntryKind;

@@ -1,5 +1,6 @@
 /** New versions: what runs, what there is, and whether the service may look for it. */
 
+import { versionTool } from './tools.ts';
 import { upgradeCommand } from '../platform/installation.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { decideVersionCheck } from '../service/staff-versions.ts';
@@ -23,7 +24,7 @@ const doneNames = ['allowed', 'declined', 'unnoticed'] as const;
 
 function statePanel(page: Page, check: VersionCheck): Markup {
   const text = page.text.versions;
-  const { rule, installation } = page.services.versions;
+  const { rule, installation } = page.services.tools.of(versionTool);
   const later = laterVersion(rule, check);
   const present = markup`<p>${fillPlain(text.present, { version: rule.present })}</p>`;
   if (later !== null) {
@@ -40,7 +41,11 @@ function statePanel(page: Page, check: VersionCheck): Markup {
 
 function failurePart(page: Page, check: VersionCheck): Markup | undefined {
   const { failedAt, problem } = check;
-  if (failedAt === null || problem === null || !looksForVersions(page.services.versions.rule, check))
+  if (
+    failedAt === null ||
+    problem === null ||
+    !looksForVersions(page.services.tools.of(versionTool).rule, check)
+  )
     return undefined;
   const text = page.text.versions;
   return markup`<div class="notice bad" role="status"><div class="stack"><p>${fill(text.failed, { time: page.time(failedAt) })} ${text.failedAdvice}</p></div></div><p class="payload" dir="ltr" lang="en">${problem}</p>`;
@@ -48,7 +53,7 @@ function failurePart(page: Page, check: VersionCheck): Markup | undefined {
 
 function questionPanel(page: Page, { isWanted }: VersionCheck): Markup {
   const text = page.text.versions;
-  const { rule } = page.services.versions;
+  const { rule } = page.services.tools.of(versionTool);
   if (rule.host === null)
     return markup`<section class="panel"><h2>${text.question}</h2><p>${text.noList}</p></section>`;
   if (rule.byOperator !== null)
@@ -66,7 +71,7 @@ function questionPanel(page: Page, { isWanted }: VersionCheck): Markup {
 
 async function versionsPage(page: Page): Promise<PageResponse> {
   const text = page.text.versions;
-  const { machineRule } = page.services.versions;
+  const { machineRule } = page.services.tools.of(versionTool);
   const back = markup`<div class="row">${page.link('/settings', page.text.backups.back, 'quiet')}</div>`;
   const show = (body: Markup): PageResponse =>
     page.show('/settings', {
@@ -86,7 +91,7 @@ ${questionPanel(page, check)}
 
 async function saveDecision(page: Page): Promise<ConsoleResponse> {
   const text = page.text.versions;
-  const { machineRule, rule, runIfDue } = page.services.versions;
+  const { machineRule, rule, runIfDue } = page.services.tools.of(versionTool);
   const choice = page.typed('choice');
   const mayDecide = rule.host !== null && rule.byOperator === null && ['yes', 'no'].includes(choice);
   if (!mayDecide || !(await page.read(() => mayOwnersSetMachine(page.store, machineRule))))

@@ -5,7 +5,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { findVersionCheck, saveVersionDecision } from '../storage/version-check.ts';
 import { assertOwnersSetMachine } from '../../../core/stores/service/machine.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /**
  * Stores the decision. @returns whether it is another one than before.

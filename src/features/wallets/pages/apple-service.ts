@@ -3,6 +3,7 @@
  * (https://developer.apple.com/documentation/walletpasses/adding-a-web-service-to-update-passes).
  */
 
+import { walletTool, type WalletTools } from './tools.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseDomain, type Store } from '../../../core/stores/domain/store.ts';
 import type { RawBody } from '../../../http/body.ts';
@@ -17,7 +18,7 @@ import {
 } from '../service/apple.ts';
 import { readId } from '../../../pages/kit/ids.ts';
 import { assertHost } from '../../../pages/kit/request.ts';
-import type { ConsoleServices, WalletTools } from '../../../pages/kit/services.ts';
+import type { ConsoleServices } from '../../../pages/kit/services.ts';
 
 /** The type of a `.pkpass` file. */
 export const passType = 'application/vnd.apple.pkpass';
@@ -32,7 +33,8 @@ type Parts = {
 };
 
 export function addAppleService(app: FastifyInstance, services: ConsoleServices): void {
-  const { wallets: tools, origin, ctx, storage, limitVisitor } = services;
+  const tools = services.tools.of(walletTool);
+  const { origin, ctx, storage, limitVisitor } = services;
   if (!tools) return;
   const base = `${origin.basePath}/b/:domain/wallet/apple/v1`;
   const limited = async (request: FastifyRequest): Promise<void> => {

@@ -1,11 +1,12 @@
 /** The wallets that a store has set up. */
 
+import { walletTool } from './tools.ts';
 import type { WalletKind } from '../domain/wallet.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
 
 export async function walletKindsOf(
-  { wallets }: Pick<ConsoleServices, 'wallets'>,
+  { tools }: Pick<ConsoleServices, 'tools'>,
   storeId: number,
 ): Promise<readonly WalletKind[]> {
-  return ((await wallets?.of(storeId)) ?? []).map(({ kind }) => kind);
+  return ((await tools.of(walletTool)?.of(storeId)) ?? []).map(({ kind }) => kind);
 }

@@ -1,5 +1,6 @@
 /** The wallets of phones in which recipients keep cards: what an owner uploads to set one up. */
 
+import { walletTool, type WalletTools } from './tools.ts';
 import {
   credentialBytesMax,
   type AppleProblem,
@@ -11,13 +12,12 @@ import { Secret } from '../../../platform/secret.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { endWallet, setUpWallet, type WalletChange } from '../service/staff-wallets.ts';
 import type { Wallet } from '../storage/wallet.ts';
-import { withoutAccess } from '../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';
 import { timeText } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';
 import { facts } from '../../../pages/kit/parts.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
-import type { WalletTools } from '../../../pages/kit/services.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -211,7 +211,7 @@ ${panels}
 
 /** Null: phones cannot reach the service, or the store is the demonstration, whose owner has no password. */
 function toolsOf({ services, store }: Page): WalletTools | null {
-  return store.demonstration ? null : services.wallets;
+  return store.demonstration ? null : services.tools.of(walletTool);
 }
 
 async function saveApple(page: Page): Promise<ConsoleResponse> {

@@ -6,7 +6,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { findWallet, removeWallet, saveWallet, sealCredential, type Wallet } from '../storage/wallet.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 export type WalletChange = Pick<Wallet, 'kind' | 'name' | 'holder' | 'expiresAt'> & {
   /** The text that is sealed. */

@@ -1,6 +1,6 @@
 /** The tools of the pages for wallets. */
 
-import type { WalletTools } from '../../../pages/kit/services.ts';
+import type { WalletTools } from '../pages/tools.ts';
 import { identityOf } from '../../../pages/kit/identity.ts';
 import { brandOf } from '../../emails/delivery/colour.ts';
 import { readAppleCertificate } from '../delivery/apple/certificate.ts';
@@ -14,7 +14,7 @@ import { applePass } from '../domain/apple-pass.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { today } from '../../../core/money/service/money.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
-import { findLogo } from '../../emails/storage/logo.ts';
+import { findLogo } from '../../../core/stores/storage/logo.ts';
 import { parallel } from '../../../database/sql/sql.ts';
 import { findWallet, listWallets, openCredential, type Wallet } from '../storage/wallet.ts';
 import type { Config } from '../../../start/config.ts';

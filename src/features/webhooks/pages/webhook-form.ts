@@ -1,5 +1,6 @@
 /** The forms with which webhooks are created and edited. */
 
+import { webhookUrlsTool } from '../service/webhook.ts';
 import { eventTypes } from '../../../core/events/domain/event-type.ts';
 import { eventPatterns, parsePatterns, webhooksMax, type Webhook } from '../domain/webhook.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
@@ -102,7 +103,7 @@ async function readForm(
   const { webhooks: text, expiredForm } = page.text.developers;
   const { key } = page;
   const typed = page.typed('url');
-  const url = (await page.services.webhookUrls.urlParser())(typed);
+  const url = (await page.services.tools.of(webhookUrlsTool).urlParser())(typed);
   const patterns = parsePatterns(chosenPatterns(page), eventPatterns(eventTypes));
   if (url.ok && patterns.ok && key !== undefined)
     return { key, fields: { url: url.value, patterns: patterns.value } };
@@ -123,7 +124,7 @@ async function submitNew(page: Page): Promise<ConsoleResponse> {
   const read = await readForm(page, null);
   if ('rejected' in read) return read.rejected;
   const { key, fields } = read;
-  const secret = page.services.webhookUrls.generateSecret();
+  const secret = page.services.tools.of(webhookUrlsTool).generateSecret();
   const created = await runOrFault(page, key, {
     script: () => registerWebhook(page.ctx, page.by, { ...fields, secret }),
     resultOf: ({ webhook: { id } }): ShownSecret => ({

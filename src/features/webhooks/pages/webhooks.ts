@@ -1,5 +1,6 @@
 /** The state of a webhook, and its changes: pause, resume, rotate the secret and delete. */
 
+import { webhookUrlsTool } from '../service/webhook.ts';
 import type { Webhook } from '../domain/webhook.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { discardWebhook, pauseWebhook, renewWebhookSecret } from '../service/staff-webhook.ts';
@@ -89,7 +90,7 @@ async function submitRotate(page: Page): Promise<ConsoleResponse> {
   const { key } = page;
   if (key === undefined) return seeOther(`${pathOfWebhook(webhook)}/rotate`);
   const { id } = webhook;
-  const secret = page.services.webhookUrls.generateSecret();
+  const secret = page.services.tools.of(webhookUrlsTool).generateSecret();
   await runOrFault(page, key, {
     script: () => renewWebhookSecret(page.ctx, page.by, { id, secret }),
     resultOf: (): ShownSecret => ({ done: 'webhook-secret', subject: id, secret: secret.reveal() }),

@@ -7,7 +7,7 @@ import { hostOf, type Delivery, type Webhook } from '../domain/webhook.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import type { StaffAction } from '../../staff/storage/action.ts';
+import type { StaffAction } from '../../../core/staff/storage/action.ts';
 import { redeliver } from './event.ts';
 import {
   addWebhook,
@@ -18,7 +18,7 @@ import {
   showWebhook,
   type WebhookWithSecret,
 } from './webhook.ts';
-import { asStaff, type ByStaff } from '../../staff/service/as-staff.ts';
+import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 type WebhookFields = Pick<Webhook, 'url' | 'patterns'>;
 

@@ -1,14 +1,15 @@
 /** The preview of an email with sample data in a frame of the settings, which can be unsaved. */
 
+import { emailTool } from '../tools.ts';
 import { emailKinds, type EmailKind, type EmailSettings } from '../../../../core/emails/domain/email.ts';
-import type { Logo } from '../../domain/logo.ts';
+import type { Logo } from '../../../../core/stores/domain/logo.ts';
 import type { EmailText } from '../../domain/wording.ts';
 import { markup, type Markup } from '../../../../platform/markup.ts';
 import { findLogo } from '../../../shop-settings/service/settings-of-store.ts';
 import type { ConsoleServices } from '../../../../pages/kit/services.ts';
 import type { ConsoleResponse } from '../../../../pages/kit/route.ts';
 import { legibilityText } from './legibility.ts';
-import { settingsTexts } from '../../../../pages/settings/page.ts';
+import { settingsTexts } from '../../../shop-settings/pages/page.ts';
 import type { PageLanguage } from '../../../../pages/kit/texts.ts';
 import type { Page } from '../../../../pages/kit/page-context.ts';
 import { walletKindsOf } from '../../../wallets/pages/kinds.ts';
@@ -88,14 +89,14 @@ export async function previewOf(
 ): Promise<ConsoleResponse> {
   const text = page.text.settings;
   const logo = unsaved === undefined ? await page.read(() => findLogo(page.store.id)) : unsaved;
-  const { from, replyTo, subject, html } = page.services.emailTools.preview(kind, {
+  const { from, replyTo, subject, html } = page.services.tools.of(emailTool).preview(kind, {
     store: page.store,
     settings,
     texts,
     logo,
     wallets: await walletKindsOf(page.services, page.store.id),
   });
-  const legibility = page.services.emailTools.legibilityOf(settings.colour);
+  const legibility = page.services.tools.of(emailTool).legibilityOf(settings.colour);
   const warning = legibility.isReadable
     ? undefined
     : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, page.language)}`;

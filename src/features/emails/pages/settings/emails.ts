@@ -1,5 +1,7 @@
 /** The settings of the emails: sender, language and reminders, with a preview of each kind of email. */
 
+import { emailTool, type EmailTools } from '../tools.ts';
+import { emailServerTool } from '../../../email-server/pages/tools.ts';
 import { parseSenderAddress } from '../../../../core/domain/email-address.ts';
 import { parseReminderDays, type EmailSettings } from '../../../../core/emails/domain/email.ts';
 import { accepted, rejected, type Parsed } from '../../../../platform/parsed.ts';
@@ -13,7 +15,7 @@ import { keptNotice } from '../texts.ts';
 import { alert, inputField, select } from '../../../../pages/kit/form.ts';
 import { keyInput } from '../../../../pages/kit/once.ts';
 import { typedFields } from '../../../../pages/kit/request.ts';
-import type { ConsoleServices, EmailTools } from '../../../../pages/kit/services.ts';
+import type { ConsoleServices } from '../../../../pages/kit/services.ts';
 import {
   seeOther,
   throttled,
@@ -34,7 +36,7 @@ import {
   pageOfSettings,
   settingsTexts,
   type ShownForm,
-} from '../../../../pages/settings/page.ts';
+} from '../../../shop-settings/pages/page.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../../../../pages/kit/texts.ts';
 import { emailServerPath } from '../../../email-server/pages/email-server.ts';
 import { get, post, type Page } from '../../../../pages/kit/page-context.ts';
@@ -79,7 +81,7 @@ const typedLengthMax = 4_000;
 function readEmailSettings(
   values: Values,
   { emails }: Settings,
-  { emailTools: tools }: ConsoleServices,
+  tools: EmailTools,
   language: PageLanguage,
 ): Read {
   const { emailErrors } = settingsTexts[language];
@@ -123,8 +125,12 @@ const previewPath = '/settings/emails/preview';
 function testPanel(page: Page): Markup | undefined {
   const text = page.text.settings;
   // The panel of the mail server says where it is set.
-  if (!page.services.emailTools.sendTest && page.services.serverTools.rule !== 'operator') return undefined;
-  if (!page.services.emailTools.sendTest)
+  if (
+    !page.services.tools.of(emailTool).sendTest &&
+    page.services.tools.of(emailServerTool).rule !== 'operator'
+  )
+    return undefined;
+  if (!page.services.tools.of(emailTool).sendTest)
     return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${text.noServer}</p></section>`;
   const hint = fillPlain(text.testHint, { address: page.member.email });
   return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>${keptNotice(page.services, page.language)}
@@ -132,12 +138,9 @@ function testPanel(page: Page): Markup | undefined {
 }
 
 /** The server that sends the emails, with a link to the page that sets it. */
-function serverPanel(
-  { frame, canSend, serverTools, condition }: ConsoleServices,
-  language: PageLanguage,
-): Markup {
+function serverPanel({ frame, canSend, tools, condition }: ConsoleServices, language: PageLanguage): Markup {
   const text = catalogue[language].emailServer;
-  const { ofOperator, rule } = serverTools;
+  const { ofOperator, rule } = tools.of(emailServerTool);
   const tag =
     canSend && condition.emailTransport === 'smtp'
       ? markup`<span class="tag good">${text.verified}</span>`
@@ -198,7 +201,7 @@ ${emailPreviewPanel(page.services, page.language, { form: 'email-settings', path
 
 async function presentPage(page: Page, outside: Outside = {}): Promise<PageResponse> {
   const settings = await readSettings(page);
-  const values = valuesOf(settings, page.services.emailTools);
+  const values = valuesOf(settings, page.services.tools.of(emailTool));
   return emailsPage(page, { values, errors: {}, base: baseOf('emails', settings) }, outside);
 }
 
@@ -206,14 +209,15 @@ async function presentPage(page: Page, outside: Outside = {}): Promise<PageRespo
 async function sendTest(page: Page): Promise<ConsoleResponse> {
   const text = page.text.settings;
   const key = page.key;
-  if (!page.services.emailTools.sendTest) return await presentPage(page, { problem: text.noServer });
+  const { sendTest: sendSample } = page.services.tools.of(emailTool);
+  if (!sendSample) return await presentPage(page, { problem: text.noServer });
   if (key === undefined) return await presentPage(page, { problem: text.expiredForm });
   const { result: waitMs, isRepeated } = await page.once(key, () => reserveTestEmail(page.ctx, page.member));
   if (waitMs > 0) return throttled(await presentPage(page, { problem: text.testThrottled }), waitMs);
   if (isRepeated) return seeOther('/settings/emails?done=repeated');
   const { emails, texts } = await readSettings(page);
   const logo = await page.read(() => findLogo(page.store.id));
-  const outcome = await page.services.emailTools.sendTest(page.member.email, {
+  const outcome = await sendSample(page.member.email, {
     store: page.store,
     settings: emails,
     texts,
@@ -233,16 +237,16 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
     'changeSettings',
     async (page) => {
       const settings = await readSettings(page);
-      const values = typedFields(page.request, fields, valuesOf(settings, page.services.emailTools));
+      const values = typedFields(page.request, fields, valuesOf(settings, page.services.tools.of(emailTool)));
       const made = (form: ShownForm<Field>) => emailsPage(page, form);
       const shown = { area: 'emails', values, page: made } as const;
-      const read = readEmailSettings(values, settings, page.services, page.language);
+      const read = readEmailSettings(values, settings, page.services.tools.of(emailTool), page.language);
       if (!read.ok) return await rejectedForm(page, shown, read.errors);
       return await saveSettings(page, {
         ...shown,
         changes: {},
         emailChanges: read.settings,
-        valuesOf: (present) => valuesOf(present, page.services.emailTools),
+        valuesOf: (present) => valuesOf(present, page.services.tools.of(emailTool)),
       });
     },
     { hasFrame: true },
@@ -254,8 +258,8 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
   }),
   post(previewPath, 'changeSettings', async (page) => {
     const present = await readSettings(page);
-    const values = typedFields(page.request, fields, valuesOf(present, page.services.emailTools));
-    const read = readEmailSettings(values, present, page.services, page.language);
+    const values = typedFields(page.request, fields, valuesOf(present, page.services.tools.of(emailTool)));
+    const read = readEmailSettings(values, present, page.services.tools.of(emailTool), page.language);
     if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
     const kind = kindOf(page.typed('kind'));
     return await previewOf(page, { kind, settings: read.settings, texts: present.texts });

@@ -1,9 +1,10 @@
 /** Whether text on the color of a shop can be read, in words, below the field of the color. */
 
+import { emailTool, type EmailTools } from '../tools.ts';
 import { markup, type Markup } from '../../../../platform/markup.ts';
-import type { ConsoleServices, EmailTools } from '../../../../pages/kit/services.ts';
+import type { ConsoleServices } from '../../../../pages/kit/services.ts';
 import { fillPlain, type PageLanguage } from '../../../../pages/kit/texts.ts';
-import { settingsTexts } from '../../../../pages/settings/page.ts';
+import { settingsTexts } from '../../../shop-settings/pages/page.ts';
 
 export const legibilityPath = '/settings/legibility';
 
@@ -52,11 +53,11 @@ export function legibilityOf(
 
 /** It names its color, because it follows the field only with the script of the page. */
 export function legibilityLine(
-  { emailTools, frame }: ConsoleServices,
+  { tools, frame }: ConsoleServices,
   typed: string,
   language: PageLanguage,
 ): Markup {
-  const found = legibilityOf(emailTools, typed, language);
+  const found = legibilityOf(tools.of(emailTool), typed, language);
   const shown =
     found &&
     markup`<span class="tag ${found.isReadable ? 'good' : 'bad'}">${found.state}</span> <span class="code">${found.color}</span> <span class="soft small">${found.text}</span>`;

@@ -1,10 +1,16 @@
 /** The logo in emails: a file that an owner uploads, or removes. */
 
 import { Fault } from '../../../../core/domain/fault.ts';
-import { logoBytesMax, logoSideMax, readLogo, type Logo, type LogoProblem } from '../../domain/logo.ts';
+import {
+  logoBytesMax,
+  logoSideMax,
+  readLogo,
+  type Logo,
+  type LogoProblem,
+} from '../../../../core/stores/domain/logo.ts';
 import { markup, type Markup } from '../../../../platform/markup.ts';
 import { changeLogo } from '../../../shop-settings/service/settings.ts';
-import { withoutAccess } from '../../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../../pages/kit/without-access.ts';
 import { keyInput } from '../../../../pages/kit/once.ts';
 import { seeOther, type ConsoleResponse } from '../../../../pages/kit/route.ts';
 import { fillPlain, type PageLanguage } from '../../../../pages/kit/texts.ts';

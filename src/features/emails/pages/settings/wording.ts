@@ -1,5 +1,6 @@
 /** The wording of emails: the shop's own texts of each kind of email in a language, with a preview. */
 
+import { emailTool } from '../tools.ts';
 import { emailKinds, type EmailKind } from '../../../../core/emails/domain/email.ts';
 import {
   emailTextLengths,
@@ -31,7 +32,7 @@ import {
   saveSettings,
   settingsTexts,
   type ShownForm,
-} from '../../../../pages/settings/page.ts';
+} from '../../../shop-settings/pages/page.ts';
 import { fill, fillPlain, type PageLanguage, plural, textsOf } from '../../../../pages/kit/texts.ts';
 import { get, post, type Page } from '../../../../pages/kit/page-context.ts';
 
@@ -58,12 +59,8 @@ const previewPath = `${path}/preview`;
 const formId = 'email-texts';
 
 /** The language of the page's texts: the chosen one, or that of the emails. */
-function languageOf(
-  { emailLocales, emailTools }: ConsoleServices,
-  { emails }: Settings,
-  chosen: string,
-): string {
-  return emailLocales.includes(chosen) ? chosen : emailTools.localePartsOf(emails.locale).language;
+function languageOf({ emailLocales, tools }: ConsoleServices, { emails }: Settings, chosen: string): string {
+  return emailLocales.includes(chosen) ? chosen : tools.of(emailTool).localePartsOf(emails.locale).language;
 }
 
 function valuesOf({ texts }: Settings, language: string): Values {
@@ -109,7 +106,7 @@ function standardHint(
 }
 
 function kindPanel(
-  { emailTools, customerLanguage }: ConsoleServices,
+  { tools, customerLanguage }: ConsoleServices,
   pageLanguage: PageLanguage,
   form: ShownForm<Field>,
   {
@@ -120,7 +117,7 @@ function kindPanel(
 ): Markup {
   const text = wordingTexts[pageLanguage];
   const name = settingsTexts[pageLanguage].kinds[kind];
-  const standards = emailTools.standardTexts(kind, language);
+  const standards = tools.of(emailTool).standardTexts(kind, language);
   const written = { language, direction: customerLanguage(language).direction };
   const inputs = emailTextParts.map((part) => {
     const field = fieldOf(form, pageLanguage, [fieldName({ kind, part }), text.parts[part]]);
@@ -138,13 +135,13 @@ ${joinMarkup(inputs, '\n')}</div></details>
 }
 
 function languagePanel(
-  { emailLocales, emailTools }: ConsoleServices,
+  { emailLocales, tools }: ConsoleServices,
   pageLanguage: PageLanguage,
   { settings: { emails }, language }: Shown,
 ): Markup {
   const text = wordingTexts[pageLanguage];
   const options = emailLocales.map((value) => ({ value, text: localeText(value, pageLanguage) }));
-  const used = emailTools.localePartsOf(emails.locale).language;
+  const used = tools.of(emailTool).localePartsOf(emails.locale).language;
   const notInUse =
     used === language
       ? undefined
@@ -181,7 +178,7 @@ async function preview(
   page: Page,
   { settings: { emails, texts }, language, kind }: Shown,
 ): Promise<ConsoleResponse> {
-  const isSame = page.services.emailTools.localePartsOf(emails.locale).language === language;
+  const isSame = page.services.tools.of(emailTool).localePartsOf(emails.locale).language === language;
   const settings = isSame ? emails : { ...emails, locale: language };
   return await previewOf(page, { kind, settings, texts });
 }

@@ -3,6 +3,7 @@
  * session at the payment provider, however often it is submitted.
  */
 
+import { checkoutTool } from '../tools.ts';
 import { Fault } from '../../../../core/domain/fault.ts';
 import type { Money } from '../../../../core/money/domain/money.ts';
 import { orderPath } from '../../domain/links.ts';
@@ -206,7 +207,8 @@ async function pay(
   begun: OnlineSale,
   { typed, key }: { readonly typed: TypedForm; readonly key: string },
 ): Promise<ConsoleResponse> {
-  const { ctx, onlineSales } = services;
+  const { ctx } = services;
+  const onlineSales = services.tools.of(checkoutTool);
   const sale = begun.state === 'new' && onlineSales ? await onlineSales.openSession(keyOfSale(begun)) : begun;
   if (sale.state === 'open' && sale.sessionUrl !== null)
     return { status: 303, url: new Secret(sale.sessionUrl) };

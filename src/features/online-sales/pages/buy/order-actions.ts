@@ -1,5 +1,6 @@
 /** The routes of the page of an order: the page, and what its buyer does there. */
 
+import { withdrawalLimitTool, checkoutTool } from '../tools.ts';
 import { parseDay } from '../../../../core/domain/day.ts';
 import { parseEmail } from '../../../../core/domain/email-address.ts';
 import { Fault } from '../../../../core/domain/fault.ts';
@@ -149,20 +150,20 @@ function isAddressOf({ sale }: OpenedOrder['order'], typed: string): boolean {
 
 /** The card stops with the statement; the provider pays afterwards, whether or not it responds now. */
 const withdraw: Act = async (services, request, opened) => {
-  const { ctx, storage, onlineSales, limitWithdrawal } = services;
+  const { ctx, storage, tools } = services;
   const { place, order } = opened;
   if (!isWithdrawable(place, order)) return withdrawalPage(services, opened);
   const key = keyOfSale(order.sale);
   const typed = formText(request, 'email');
   // The link is not only the buyer's: the provider has it, and a receipt can be forwarded.
-  limitWithdrawal(key, ctx.clock.monotonic());
+  tools.of(withdrawalLimitTool)(key, ctx.clock.monotonic());
   if (!isAddressOf(order, typed)) return withdrawalPage(services, opened, typed);
   return await attempted(request, opened, {
     done: 'withdrawn',
     tooOften: 'withdrawLimit',
     async change() {
       await storage.write(() => requestRefund(ctx, { ...key, reason: null, by: 'buyer', actor: saleActor }));
-      await onlineSales?.sendRefunds(key);
+      await tools.of(checkoutTool)?.sendRefunds(key);
     },
   });
 };

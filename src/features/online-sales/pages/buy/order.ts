@@ -3,6 +3,7 @@
  * card for another person; that of an own card is shown for 30 days after a press of a button.
  */
 
+import { checkoutTool } from '../tools.ts';
 import { isSuspended } from '../../../../core/cards/domain/card.ts';
 import { orderPath } from '../../domain/links.ts';
 import { isAwaitingPayment, keyOfSale } from '../../domain/sale.ts';
@@ -40,7 +41,8 @@ export async function orderOf(
   services: ConsoleServices,
   request: ConsoleRequest,
 ): Promise<OpenedOrder | { readonly response: PageResponse }> {
-  const { ctx, storage, onlineSales } = services;
+  const { ctx, storage } = services;
+  const onlineSales = services.tools.of(checkoutTool);
   const found = await findSale(services, request);
   const page = orderPath('', request.params['token'] ?? '').slice('/buy/'.length);
   if (!found) {

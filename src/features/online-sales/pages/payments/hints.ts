@@ -1,5 +1,6 @@
 /** Receives the notifications of payment providers. Each is only a hint: a job reads the payment at the provider. */
 
+import { checkoutTool } from '../tools.ts';
 import type { FastifyInstance } from 'fastify';
 import { Fault } from '../../../../core/domain/fault.ts';
 import type { ProviderKind } from '../../domain/payment.ts';
@@ -21,7 +22,8 @@ const signature = 'stripe-signature';
 
 /** Adds `POST /payments/<provider>/<public id of the store>`. */
 export function addPaymentHints(app: FastifyInstance, services: ConsoleServices): void {
-  const { onlineSales, origin, ctx, limitHint } = services;
+  const { origin, ctx, limitHint } = services;
+  const onlineSales = services.tools.of(checkoutTool);
   if (!onlineSales) return;
   for (const kind of ['stripe', 'mollie'] as const)
     app.route({

@@ -1,5 +1,6 @@
 /** The page of a sandbox in the place of a payment provider's: a tester decides what happens to a payment. */
 
+import { checkoutTool } from '../tools.ts';
 import { Fault } from '../../../../core/domain/fault.ts';
 import type { Payment } from '../../domain/payment.ts';
 import {
@@ -103,7 +104,8 @@ async function paymentIn(page: VisitorPage): Promise<OpenSandboxPayment> {
 }
 
 /** Notifies the service as a provider does, and reads the payment at once, because it is in this database. */
-async function notify({ services: { onlineSales, ctx } }: VisitorPage, { storeId, id }: SandboxPayment) {
+async function notify({ services: { tools, ctx } }: VisitorPage, { storeId, id }: SandboxPayment) {
+  const onlineSales = tools.of(checkoutTool);
   const hint = { headers: {}, body: Buffer.from(id), now: ctx.wallClock.now() };
   if (!onlineSales) return;
   for (const key of await onlineSales.receiveHint({ storeId, kind: 'sandbox', ...hint })) {

@@ -2,7 +2,7 @@
 
 import { Fault } from '../../../../core/domain/fault.ts';
 import type { Script } from '../../../../database/sql/sql.ts';
-import { withoutAccess } from '../../../card-pages/pages/change-form.ts';
+import { withoutAccess } from '../../../../pages/kit/without-access.ts';
 import type { Page } from '../../../../pages/kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../../../../pages/kit/route.ts';
 

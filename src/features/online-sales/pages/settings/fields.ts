@@ -1,5 +1,6 @@
 /** The fields of the settings of the buy page: their values as people type them, and what they mean. */
 
+import { emailTool } from '../../../emails/pages/tools.ts';
 import type { Money } from '../../../../core/money/domain/money.ts';
 import {
   frameDomainsMax,
@@ -104,7 +105,7 @@ export function readSaleForm(page: Page, present: SalePage): Read {
   const link = (field: 'terms_url' | 'privacy_url' | 'imprint_url'): string | null => {
     const text = values[field];
     if (text === '') return null;
-    const parsed = text.length > termsUrlLengthMax ? undefined : services.emailTools.parsePage(text);
+    const parsed = text.length > termsUrlLengthMax ? undefined : services.tools.of(emailTool).parsePage(text);
     return parsed?.ok === true ? parsed.value : (reject(field, 'link') ?? null);
   };
   const whole = (field: SaleField, range: readonly [number, number], reason: keyof typeof texts): number =>

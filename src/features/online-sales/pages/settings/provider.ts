@@ -1,5 +1,6 @@
 /** The payment provider of a store: its key, which is examined before it is stored and never shown again. */
 
+import { checkoutTool } from '../tools.ts';
 import { hintPath } from '../../domain/links.ts';
 import { isProviderKind, type ProviderKind } from '../../domain/payment.ts';
 import { isHintSecret, isTestKey, providerKeyLengthMax } from '../../domain/provider-keys.ts';
@@ -138,7 +139,7 @@ type Shown = (form: ProviderForm) => Promise<ConsoleResponse>;
 /** Examines a key at its provider, and stores it. */
 export async function saveKey(page: Page, shown: Shown): Promise<ConsoleResponse> {
   const { errors: texts, noService } = page.text.saleSettings;
-  const { onlineSales } = page.services;
+  const onlineSales = page.services.tools.of(checkoutTool);
   const kind = page.typed('kind');
   const [key, secret] = [page.typed('provider_key'), page.typed('hint_secret')];
   if (!isProviderKind(kind) || !kindsOf(page).includes(kind))

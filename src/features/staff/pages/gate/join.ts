@@ -5,7 +5,13 @@ import { passwordProblem } from '../../../../core/staff/domain/staff.ts';
 import { markup } from '../../../../platform/markup.ts';
 import { addPasskey, registrationOptions, verifyRegistration } from '../../service/passkey.ts';
 import type { PresentedToken } from '../../../../core/stores/service/secret-token.ts';
-import { isFirstLink, linkTokens, openLink, useLink, type OpenLink } from '../../service/staff.ts';
+import {
+  isFirstLink,
+  linkTokens,
+  openLink,
+  useLink,
+  type OpenLink,
+} from '../../../../core/staff/service/staff.ts';
 import { listPasskeys } from '../../service/people.ts';
 import { hashClient } from '../../../../pages/kit/attempt.ts';
 import { alert, inputField } from '../../../../pages/kit/form.ts';

@@ -5,7 +5,7 @@ import { parseEmail } from '../../../../core/domain/email-address.ts';
 import type { Store } from '../../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../../platform/markup.ts';
 import { programCommand } from '../../../../platform/program-files.ts';
-import { signOut, type SignInMethod } from '../../service/session.ts';
+import { signOut, type SignInMethod } from '../../../../core/staff/service/session.ts';
 import { recordFailedSignIn } from '../../service/failed-sign-in.ts';
 import {
   confirmSession,

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { AppleCredential } from '../../domain/wallet.ts';
-import type { Logo } from '../../../emails/domain/logo.ts';
+import type { Logo } from '../../../../core/stores/domain/logo.ts';
 import { passTextNames } from '../../domain/apple-pass.ts';
 import { squarePng } from '../../../../platform/png.ts';
 import { storedZip } from '../../../../platform/zip-file.ts';

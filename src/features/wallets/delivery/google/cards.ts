@@ -9,7 +9,7 @@ import type { Secret } from '../../../../platform/secret.ts';
 import type { CardKey } from '../../../../core/cards/storage/card.ts';
 import type { Context } from '../../../../core/storage/context.ts';
 import { findEmailSettings } from '../../../../core/emails/storage/email.ts';
-import { findLogoMark } from '../../../emails/storage/logo.ts';
+import { findLogoMark } from '../../../../core/stores/storage/logo.ts';
 import { parallel } from '../../../../database/sql/sql.ts';
 import type { Storage } from '../../../../database/storage.ts';
 import { findStore } from '../../../../core/stores/storage/store.ts';

@@ -4,13 +4,13 @@
  * and secrets need a password or passkey from the last ten minutes.
  */
 
-import type { Context } from '../../../core/storage/context.ts';
-import { Fault } from '../../../core/domain/fault.ts';
-import type { LogoMark } from '../../emails/domain/logo.ts';
-import type { Location } from '../../../core/stores/domain/location.ts';
+import type { Context } from '../../storage/context.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { LogoMark } from '../../stores/domain/logo.ts';
+import type { Location } from '../../stores/domain/location.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import type { StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
+import type { StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
 import {
   endSession,
   endSessionsOf,
@@ -23,12 +23,12 @@ import {
 } from '../storage/session.ts';
 import { findAccount, resetPinFailures } from '../storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { findLogoMark } from '../../emails/storage/logo.ts';
-import { findLocation } from '../../../core/stores/storage/location.ts';
-import { findTillLocation } from '../../till/storage/till.ts';
-import { assertStoreOpen, findStore, hasRealStores } from '../../../core/stores/storage/store.ts';
-import { workplaceOf } from '../../../core/stores/service/location.ts';
-import { tokenHash, tokenKind, type PresentedToken } from '../../../core/stores/service/secret-token.ts';
+import { findLogoMark } from '../../stores/storage/logo.ts';
+import { findLocation } from '../../stores/storage/location.ts';
+import { findTillLocation } from '../storage/till.ts';
+import { assertStoreOpen, findStore, hasRealStores } from '../../stores/storage/store.ts';
+import { workplaceOf } from '../../stores/service/location.ts';
+import { tokenHash, tokenKind, type PresentedToken } from '../../stores/service/secret-token.ts';
 import { recordAction, type Acting } from './staff.ts';
 
 /** 256 random bits. */

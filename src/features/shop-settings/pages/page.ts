@@ -1,25 +1,30 @@
 /** The common parts of the pages of the settings: links, fields, and saving once unless the settings have changed. */
 
-import { Fault } from '../../core/domain/fault.ts';
-import type { EmailSettings } from '../../core/emails/domain/email.ts';
-import type { EmailTextChange } from '../../features/emails/domain/wording.ts';
+import { Fault } from '../../../core/domain/fault.ts';
+import type { EmailSettings } from '../../../core/emails/domain/email.ts';
+import type { EmailTextChange } from '../../emails/domain/wording.ts';
 import {
   changedSettings,
   settingTexts,
   type SettingName,
   type Settings,
   type SettingTexts,
-} from '../../features/shop-settings/domain/settings.ts';
-import type { StoreChanges } from '../../core/stores/service/store.ts';
-import { changeSettings } from '../../features/shop-settings/service/settings.ts';
-import { findSettings } from '../../features/shop-settings/service/settings-of-store.ts';
-import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { withoutAccess } from '../../features/card-pages/pages/change-form.ts';
-import { alert, hidden, type FieldText } from '../kit/form.ts';
-import { keyInput } from '../kit/once.ts';
-import { seeOther, type ConsoleResponse, type PageResponse, type StaffRequest } from '../kit/route.ts';
-import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
-import type { Page } from '../kit/page-context.ts';
+} from '../domain/settings.ts';
+import type { StoreChanges } from '../../../core/stores/service/store.ts';
+import { changeSettings } from '../service/settings.ts';
+import { findSettings } from '../service/settings-of-store.ts';
+import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
+import { withoutAccess } from '../../../pages/kit/without-access.ts';
+import { alert, hidden, type FieldText } from '../../../pages/kit/form.ts';
+import { keyInput } from '../../../pages/kit/once.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type PageResponse,
+  type StaffRequest,
+} from '../../../pages/kit/route.ts';
+import { fillPlain, type PageLanguage, textsOf } from '../../../pages/kit/texts.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 export const settingsTexts = textsOf('settings');
 const auditTexts = textsOf('audit');

@@ -1,13 +1,13 @@
 /** The people who work in a store: invitations, roles, passwords, PINs, and the audit log of what they do. */
 
-import type { Context } from '../../../core/storage/context.ts';
-import type { EmailAddress } from '../../../core/domain/email-address.ts';
-import { Fault } from '../../../core/domain/fault.ts';
-import type { Money } from '../../../core/money/domain/money.ts';
+import type { Context } from '../../storage/context.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { ownLocationsMax, type Role, type StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
-import { hasCards } from '../../../core/cards/storage/card.ts';
+import { ownLocationsMax, type Role, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
+import { hasCards } from '../../cards/storage/card.ts';
 import { insertStaffAction, type StaffAction } from '../storage/action.ts';
 import { findStaffLink, insertStaffLink, markStaffLinkUsed, type StaffLink } from '../storage/link.ts';
 import { endSessionsOf } from '../storage/session.ts';
@@ -23,9 +23,9 @@ import {
   updateStaffMember,
 } from '../storage/staff.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { findLocations } from '../../../core/stores/storage/location.ts';
-import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
-import { tokenHash, tokenKind, type PresentedToken } from '../../../core/stores/service/secret-token.ts';
+import { findLocations } from '../../stores/storage/location.ts';
+import { assertStoreOpen, findStore } from '../../stores/storage/store.ts';
+import { tokenHash, tokenKind, type PresentedToken } from '../../stores/service/secret-token.ts';
 
 /** The tokens in links to join or to set a new password. */
 export const linkTokens = tokenKind('lgi', 43);

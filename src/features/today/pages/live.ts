@@ -1,16 +1,16 @@
 /** The changes that open pages show as they happen: server-sent events with rows of the recent activity. */
 
 import { Readable } from 'node:stream';
-import { isPermitted, visiblePlaces } from '../../core/staff/domain/staff.ts';
-import { findSignedIn, sessionTokens } from '../../features/staff/service/session.ts';
-import { findRecentActivity } from '../../features/books/service/activity.ts';
-import { parallel, resolved } from '../../core/service/scripts.ts';
-import { activityRows, keyOfActivity, type ActivityRow } from '../../features/today/pages/activity.ts';
-import { cookieNameOf } from './cookie.ts';
-import { readStoredId } from './ids.ts';
-import { noLocation } from './places.ts';
-import type { ConsoleServices } from './services.ts';
-import type { StaffRequest, StaffRoute } from './route.ts';
+import { isPermitted, visiblePlaces } from '../../../core/staff/domain/staff.ts';
+import { findSignedIn, sessionTokens } from '../../../core/staff/service/session.ts';
+import { findRecentActivity } from '../../books/service/activity.ts';
+import { parallel, resolved } from '../../../core/service/scripts.ts';
+import { activityRows, keyOfActivity, type ActivityRow } from './activity.ts';
+import { cookieNameOf } from '../../../pages/kit/cookie.ts';
+import { readStoredId } from '../../../pages/kit/ids.ts';
+import { noLocation } from '../../../pages/kit/places.ts';
+import type { ConsoleServices } from '../../../pages/kit/services.ts';
+import type { StaffRequest, StaffRoute } from '../../../pages/kit/route.ts';
 
 /** The parameter of a page without a row. */
 export const noRow = 'none';

@@ -1,9 +1,9 @@
 /** Members of staff, their passwords and PINs. */
 
-import type { Currency } from '../../../core/money/domain/currency.ts';
-import type { EmailAddress } from '../../../core/domain/email-address.ts';
-import type { Money } from '../../../core/money/domain/money.ts';
-import { isRole, type StaffMember } from '../../../core/staff/domain/staff.ts';
+import type { Currency } from '../../money/domain/currency.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import type { Money } from '../../money/domain/money.ts';
+import { isRole, type StaffMember } from '../domain/staff.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from '../../../database/sql/columns.ts';
 import {
   all,

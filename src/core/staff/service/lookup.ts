@@ -3,30 +3,30 @@
  * an API client, so codes, addresses and ids cannot be guessed.
  */
 
-import type { Context } from '../../../core/storage/context.ts';
-import type { Card } from '../../../core/cards/domain/card.ts';
-import { spendStateOf } from '../../../core/cards/domain/state.ts';
-import { parseTypedCode } from '../../../core/cards/domain/code.ts';
-import type { EmailAddress } from '../../../core/domain/email-address.ts';
-import type { Fault } from '../../../core/domain/fault.ts';
-import type { Transfer } from '../../../core/money/domain/ledger.ts';
+import type { Context } from '../../storage/context.ts';
+import type { Card } from '../../cards/domain/card.ts';
+import { spendStateOf } from '../../cards/domain/state.ts';
+import { parseTypedCode } from '../../cards/domain/code.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import type { Fault } from '../../domain/fault.ts';
+import type { Transfer } from '../../money/domain/ledger.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { actorOf, isPermitted, type StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
-import { findRefilledAt, type LookupCaller } from '../../../core/stores/storage/lookup-throttle.ts';
+import { actorOf, isPermitted, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
+import { findRefilledAt, type LookupCaller } from '../../stores/storage/lookup-throttle.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { findTransfer } from '../../../core/money/storage/transfer.ts';
-import { findChosenCode, type StockedCode } from '../../../core/stocks/storage/code.ts';
-import { listUsableCards } from '../../../core/cards/storage/usable-cards.ts';
-import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../../../core/cards/service/lookup.ts';
+import { findTransfer } from '../../money/storage/transfer.ts';
+import { findChosenCode, type StockedCode } from '../../stocks/storage/code.ts';
+import { listUsableCards } from '../../cards/storage/usable-cards.ts';
+import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../../cards/service/lookup.ts';
 import {
   failuresLeft,
   releaseLookups,
   reserveLookups,
   tooManyLookups,
   type Budget,
-} from '../../../core/cards/service/lookup-throttle.ts';
-import { today } from '../../../core/money/service/money.ts';
+} from '../../cards/service/lookup-throttle.ts';
+import { today } from '../../money/service/money.ts';
 
 /** The member who searches, and the failed searches per hour that the service allows if the store has no limit. */
 export type Searcher = {

@@ -1,16 +1,16 @@
 /** Changes by people on the pages: allowed in the same transaction, and listed among what staff did. */
 
-import type { Transfer } from '../../../core/money/domain/ledger.ts';
-import { formatMoney } from '../../../core/money/domain/money.ts';
-import { actorOf, type Permission, type StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
-import type { Context } from '../../../core/storage/context.ts';
+import type { Transfer } from '../../money/domain/ledger.ts';
+import { formatMoney } from '../../money/domain/money.ts';
+import { actorOf, type Permission, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
+import type { Context } from '../../storage/context.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
 import type { StaffAction } from '../storage/action.ts';
-import { findTillLocation } from '../../till/storage/till.ts';
+import { findTillLocation } from '../storage/till.ts';
 import { recordAction, type Acting } from './staff.ts';
-import { limitedLocationOf, locationOf } from '../../../core/stores/service/location.ts';
-import { assertMay } from '../../shop-settings/service/limits.ts';
+import { limitedLocationOf, locationOf } from '../../stores/service/location.ts';
+import { assertMay } from './permission.ts';
 
 /** A member of staff, and the till on which the person works. */
 export type ByStaff = {

@@ -1,11 +1,11 @@
 /** The people who can have made a change, and the devices on which they did. */
 
-import type { StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
+import type { StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { listStaff } from '../storage/staff.ts';
-import { findTillNames } from '../../till/storage/till.ts';
-import { listTokens, type Token } from '../../../core/stores/storage/token.ts';
+import { findTillNames } from '../storage/till.ts';
+import { listTokens, type Token } from '../../stores/storage/token.ts';
 
 /** Disabled members and revoked tokens are included. */
 export type Actors = { readonly members: readonly StaffMember[]; readonly tokens: readonly Token[] };

@@ -1,6 +1,6 @@
 /** The logos of stores. */
 
-import type { Context } from '../../../core/storage/context.ts';
+import type { Context } from '../../storage/context.ts';
 import type { Logo, LogoMark } from '../domain/logo.ts';
 import { bytes, columns, integer, unchanged, type RowOf } from '../../../database/sql/columns.ts';
 import { execute, first, sql, type Script } from '../../../database/sql/sql.ts';

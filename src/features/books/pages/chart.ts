@@ -1,13 +1,14 @@
 /** The chart of the outstanding balance: an SVG with a title, and the same figures as a table. */
 
-import { formatMoney, type Money } from '../../core/money/domain/money.ts';
-import type { Store } from '../../core/stores/domain/store.ts';
-import { markup, type Markup } from '../../platform/markup.ts';
-import type { MonthEnds } from '../../features/today/service/today.ts';
-import { addDays, dayOf } from '../../core/domain/day.ts';
-import { amountText, dayText, monthText } from './format.ts';
-import { fill, fillPlain, type PageLanguage } from './texts.ts';
-import { todayTexts } from '../../features/today/pages/texts.ts';
+import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
+import type { Store } from '../../../core/stores/domain/store.ts';
+import { markup, type Markup } from '../../../platform/markup.ts';
+import type { MonthEnds } from '../service/month-ends.ts';
+import { addDays, dayOf } from '../../../core/domain/day.ts';
+import { amountText, dayText, monthText } from '../../../pages/kit/format.ts';
+import { fill, fillPlain, textsOf, type PageLanguage } from '../../../pages/kit/texts.ts';
+
+const texts = textsOf('chart');
 
 type ChartPoint = {
   /** `YYYY-MM` */
@@ -41,7 +42,7 @@ export function monthsChart(
   store: Pick<Store, 'currency' | 'timeZone'>,
   language: PageLanguage,
 ): Markup {
-  const text = todayTexts[language];
+  const text = texts[language];
   const month = end.day.slice(0, 7);
   const points: readonly ChartPoint[] = [
     ...months
@@ -62,7 +63,7 @@ export function monthsChart(
       ? markup`<p class="small soft">${fill(waitsForClock ? text.behindClock : text.behind, { from: dayText(missing.from, language), to: dayText(missing.to, language) })}</p>`
       : undefined;
   if (points.length > 1) return markup`${balanceChart(points, end, store, language)}${behind}`;
-  return behind ?? markup`<p class="small soft">${text.chartLater}</p>`;
+  return behind ?? markup`<p class="small soft">${text.later}</p>`;
 }
 
 /** @param points the earliest first, at least one. */
@@ -72,7 +73,7 @@ function balanceChart(
   { currency }: Pick<Store, 'currency'>,
   language: PageLanguage,
 ): Markup {
-  const text = todayTexts[language];
+  const text = texts[language];
   const shownOf = (amount: bigint): string => amountText({ minor: amount, currency }, language);
   const [first] = points;
   if (!first) return markup``;
@@ -88,7 +89,7 @@ function balanceChart(
 `,
   );
   return markup`${drawing(points, { currency }, language, title)}
-<details class="small"><summary>${text.chartTable}</summary><table class="table"><thead><tr><th scope="col">${text.month}</th><th scope="col" class="sum">${text.outstanding}</th></tr></thead><tbody>
+<details class="small"><summary>${text.table}</summary><table class="table"><thead><tr><th scope="col">${text.month}</th><th scope="col" class="sum">${text.outstanding}</th></tr></thead><tbody>
 ${rows}</tbody></table></details>`;
 }
 

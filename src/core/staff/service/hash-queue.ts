@@ -4,7 +4,7 @@
  */
 
 import type { Limits } from '../../../platform/limits.ts';
-import { Fault } from '../../../core/domain/fault.ts';
+import { Fault } from '../../domain/fault.ts';
 
 /** A client that waits for a hash. */
 export type HashClient = {
