@@ -21,7 +21,7 @@ import type { Store } from '../src/core/stores/domain/store.ts';
 import { listAllClosedDays } from '../src/features/books/service/books.ts';
 import { beginClosing } from '../src/features/books/service/closing.ts';
 import { recompute } from '../src/features/books/service/recompute.ts';
-import { replaceAges, replaceDay } from '../src/features/proofs/service/books-check.ts';
+import { replaceAges, replaceDay } from '../src/features/books/service/replace.ts';
 import { addCheckpoint } from '../src/features/proofs/service/checkpoint.ts';
 import { loadDemo } from '../src/features/sandbox/service/sample-data.ts';
 import { appendEntries } from '../src/features/proofs/service/log.ts';

@@ -5,7 +5,7 @@ import { emailTransportOf, machineRuleOf, readConfig, shownLocation, type Config
 import { openDatabase } from '../start/database.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
 import { countPendingEmails } from '../core/emails/storage/email.ts';
-import { hasEmailServers } from '../features/email-server/storage/server.ts';
+import { hasEmailServers } from '../features/emails/storage/server.ts';
 import { parallel } from '../database/sql/sql.ts';
 import { listStores } from '../core/stores/storage/store.ts';
 import { printFields, printJson } from './output.ts';

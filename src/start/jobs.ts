@@ -7,7 +7,7 @@ import type { BackupRuns } from '../features/backups/start/backups.ts';
 import type { CommitListeners } from './commits.ts';
 import type { AccountantEmails } from '../features/accountants/start/accountants.ts';
 import type { OnlineSales } from '../features/online-sales/start/online-sales.ts';
-import type { OwnerNotices } from '../features/health/start/owner-notices.ts';
+import type { OwnerNotices } from '../features/owner-notices/start/owner-notices.ts';
 import type { VersionRuns } from '../features/upgrade/start/versions.ts';
 import type { Database } from './database.ts';
 import { DueWork } from './due-work.ts';

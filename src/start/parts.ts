@@ -23,7 +23,7 @@ import { onlineSales, type OnlineSales } from '../features/online-sales/start/on
 import { saleNotices } from '../features/online-sales/start/sale-notices.ts';
 import { openPaymentProviders, type PaymentProviders } from '../features/online-sales/delivery/payments.ts';
 import { pagesUrlOf, sendNotice, setUpEmail, type EmailSetup } from '../features/emails/start/email.ts';
-import { ownerNotices, type OwnerNotices } from '../features/health/start/owner-notices.ts';
+import { ownerNotices, type OwnerNotices } from '../features/owner-notices/start/owner-notices.ts';
 import { versionRuns, type VersionRuns } from '../features/upgrade/start/versions.ts';
 import type { Base } from './base.ts';
 

@@ -37,7 +37,7 @@ import { shopSettingsRoutes } from '../features/shop-settings/pages/shop.ts';
 import { versionRoutes } from '../features/upgrade/pages/versions.ts';
 import { walletRoutes } from '../features/wallets/pages/settings.ts';
 import { textSettingsRoutes } from '../features/emails/pages/settings/wording.ts';
-import { restoreRoutes } from '../features/backups/pages/restore.ts';
+import { restoreRoutes } from '../features/setup/pages/restore.ts';
 import { restoredRoutes } from '../features/backups/pages/restored.ts';
 import { setupRoutes } from '../features/setup/pages/setup.ts';
 import { signInRoutes } from '../features/staff/pages/gate/sign-in.ts';

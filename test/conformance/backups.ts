@@ -25,7 +25,7 @@ import {
 } from '../../src/features/backups/service/staff-backups.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { findNewestBackup, openBucketSecret } from '../../src/features/backups/storage/backup.ts';
-import { findLastBackup } from '../../src/features/health/storage/setup-step.ts';
+import { findLastBackup } from '../../src/core/stores/storage/setup-step.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { newStore } from '../support/fixtures.ts';

@@ -36,7 +36,8 @@ import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension
 import { exactCount } from '../../src/features/books/service/card-count.ts';
 import { countCards, type CardCount } from '../../src/core/cards/service/list.ts';
 import type { Finding } from '../../src/features/proofs/service/row-check.ts';
-import { checkBooks, replaceAges, replaceDay } from '../../src/features/proofs/service/books-check.ts';
+import { checkBooks } from '../../src/features/proofs/service/books-check.ts';
+import { replaceAges, replaceDay } from '../../src/features/books/service/replace.ts';
 import {
   findBooksState,
   listAllClosedDays,

@@ -9,7 +9,7 @@ import { emailQueue } from '../../src/features/emails/delivery/queue.ts';
 import type { StoreServers } from '../../src/features/emails/delivery/store-servers.ts';
 import type { EmailTransport } from '../../src/features/emails/delivery/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
-import type { EmailServer, OpenedServer } from '../../src/features/email-server/domain/server.ts';
+import type { EmailServer, OpenedServer } from '../../src/features/emails/domain/server.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { readEmailServers } from '../../src/features/email-server/service/server.ts';
@@ -19,7 +19,7 @@ import {
   removeEmailServer,
   verifyEmailServer,
 } from '../../src/features/email-server/service/staff-email-server.ts';
-import { findEmailServer, openServer } from '../../src/features/email-server/storage/server.ts';
+import { findEmailServer, openServer } from '../../src/features/emails/storage/server.ts';
 import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';

@@ -4,20 +4,20 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { dayOf } from '../../src/core/domain/day.ts';
 import type { StaffMember } from '../../src/core/staff/domain/staff.ts';
-import { findRecentActivity } from '../../src/features/books/service/activity.ts';
+import { findRecentActivity } from '../../src/features/today/service/activity.ts';
 import { findReceipt, readTillDay, sumTakenBackAt } from '../../src/features/till/service/till-day.ts';
 import { figuresReader } from '../../src/features/today/service/today.ts';
 import { listCardsUndelivered } from '../../src/features/today/service/today-page.ts';
 import { limitedFilter } from '../../src/core/cards/service/filter.ts';
 import { listCards } from '../../src/core/cards/service/list.ts';
 import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
-import { closeLocationAs, moveTillAs } from '../../src/features/shop-settings/service/location.ts';
+import { closeLocationAs } from '../../src/features/shop-settings/service/location.ts';
 import { adjustBalance, disableCard } from '../../src/features/card-pages/service/card.ts';
 import { changePerson, invitePerson } from '../../src/features/staff/service/member.ts';
 import { redeem, undoRedemption } from '../../src/features/till/service/redemption.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { issueCard, sellCard, topUpCard } from '../../src/features/till/service/sale.ts';
-import { enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
+import { moveTillAs, enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
 import { listPinPeople, reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
 import {
   chooseWorkplace,

@@ -20,7 +20,7 @@ import {
 import { listPeople, showMember } from '../../src/features/staff/service/people.ts';
 import { findSettings } from '../../src/features/shop-settings/service/settings-of-store.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
-import { listSetupSteps } from '../../src/features/health/storage/setup-step.ts';
+import { listSetupSteps } from '../../src/core/stores/storage/setup-step.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { actionsOf, personOf } from '../support/acting.ts';
 import { email } from '../support/fixtures.ts';

@@ -9,7 +9,7 @@ import {
   hasOwnerNotices,
   listStoresToNotify,
   retryOwnerNotice,
-} from '../../src/features/health/service/owner-notices.ts';
+} from '../../src/features/owner-notices/service/owner-notices.ts';
 import { markRestored } from '../../src/features/backups/service/restored.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { all, sql } from '../../src/database/sql/sql.ts';

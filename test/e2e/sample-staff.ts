@@ -10,7 +10,7 @@ import { inviteStaff } from '../../src/core/staff/service/staff.ts';
 import { requireStore } from '../../src/core/stores/service/store.ts';
 import { enrollTill } from '../../src/features/till/service/staff-till.ts';
 import { insertPasskey } from '../../src/features/staff/storage/passkey.ts';
-import { saveSetupStep } from '../../src/features/health/storage/setup-step.ts';
+import { saveSetupStep } from '../../src/core/stores/storage/setup-step.ts';
 import { email } from '../support/fixtures.ts';
 
 const logo = { type: 'image/png', width: 1, height: 1, content: blankImage() } as const;

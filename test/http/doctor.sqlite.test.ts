@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { checkDatabase } from '../../src/features/doctor/cli/database.ts';
 import { checkConfiguration, checkNode } from '../../src/features/doctor/cli/environment.ts';
 import { checkDisk, checkFiles } from '../../src/features/doctor/cli/files.ts';
-import { checked, ok, type CheckName, type DoctorFinding } from '../../src/features/doctor/cli/finding.ts';
+import { checked, ok, type CheckName, type DoctorFinding } from '../../src/cli/finding.ts';
 import { checkEmails, checkPublicUrl, checkService } from '../../src/features/doctor/cli/services.ts';
 import { inspectEnvironment, readConfig, type Config } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';

@@ -10,7 +10,7 @@ import { openDatabase, type Database } from '../../src/start/database.ts';
 import { recordExpired } from '../../src/core/cards/service/expiry.ts';
 import { requireStore } from '../../src/core/stores/service/store.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
-import { removeSetupStep } from '../../src/features/health/storage/setup-step.ts';
+import { removeSetupStep } from '../../src/core/stores/storage/setup-step.ts';
 import { wallClockOf } from '../../src/platform/clock.ts';
 import { openBrowser, postFiles, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';

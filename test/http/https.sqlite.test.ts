@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { checkCertificate } from '../../src/features/doctor/cli/certificate.ts';
+import { checkCertificate } from '../../src/features/https/cli/check-certificate.ts';
 import { readConfig, type HttpsConfig } from '../../src/start/config.ts';
 import { StartError } from '../../src/start/error.ts';
 import { start } from '../../src/start/main.ts';

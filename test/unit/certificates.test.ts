@@ -20,9 +20,9 @@ import {
   type KeeperOptions,
 } from '../../src/features/https/platform/certificates/keeper.ts';
 import { nextWindowMs, renewalAt, retryMs } from '../../src/features/https/platform/certificates/renewal.ts';
-import { assessCertificate } from '../../src/features/health/domain/health.ts';
+import { assessCertificate } from '../../src/features/https/domain/failure.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { checkCertificate } from '../../src/features/doctor/cli/certificate.ts';
+import { checkCertificate } from '../../src/features/https/cli/check-certificate.ts';
 import { certificateText, progressText } from '../../src/start/message.ts';
 import { tryLockFile } from '../../src/database/sqlite/file-lock.ts';
 import { certificate } from '../support/certificate.ts';

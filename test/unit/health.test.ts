@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  assessCertificate,
   assessDisk,
   findMachineProblems,
   isBackupOverdue,
   type MachineCondition,
 } from '../../src/features/health/domain/health.ts';
+import { assessCertificate } from '../../src/features/https/domain/failure.ts';
 import { troubleIn, troubleOf } from '../../src/features/email-server/delivery/trouble.ts';
 import { mayBeIll } from '../../src/features/health/service/health.ts';
 

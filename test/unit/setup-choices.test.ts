@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   currencyOptions,
-  localeText,
   parseCurrency,
   parseTimeZone,
   suggestedLimit,
   suggestionsOf,
 } from '../../src/features/setup/pages/setup-choices.ts';
+import { localeText } from '../../src/pages/kit/locale-text.ts';
 import { currencyCodes, currencyOf } from '../../src/core/money/domain/currency.ts';
 import { formatMoney } from '../../src/core/money/domain/money.ts';
 import { domainOfName, parseDomain, parseStoreName } from '../../src/core/stores/domain/store.ts';

@@ -2,6 +2,9 @@
 
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 
+/** The errors of fields by their names. */
+export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
+
 /** The texts of a field. */
 export type FieldText = {
   readonly name: string;

@@ -7,7 +7,7 @@ import { createPublicMailer } from '../../../src/features/emails/delivery/smtp.t
 import { storeServers } from '../../../src/features/emails/delivery/store-servers.ts';
 import { troubleOf } from '../../../src/features/email-server/delivery/trouble.ts';
 import { noticeEmail } from '../../../src/features/emails/delivery/notice.ts';
-import type { OpenedServer } from '../../../src/features/email-server/domain/server.ts';
+import type { OpenedServer } from '../../../src/features/emails/domain/server.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { certificateFor } from './certificate.ts';
 import { reply, scriptedServer, smtpServer, type SmtpServer } from './smtp-server.ts';

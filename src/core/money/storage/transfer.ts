@@ -29,6 +29,9 @@ import {
 } from '../../../database/sql/columns.ts';
 import { all, first, execute, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 
+/** The times of an entry that is not late and of its id differ by at most this. A trigger records the others. */
+export const idSkewMaxMs = 5 * 60_000;
+
 const transfers = columns({
   store_id: integer('storeId'),
   card_id: integer('cardId'),

@@ -26,3 +26,11 @@ export function* findStaffNames(
   const [members, tills] = yield* parallel(listStaff(store), findTillNames(store.id, tillIds));
   return { members: new Map(members.map(({ id, name }) => [id, name])), tills };
 }
+
+/** The addresses of the owners who have joined. */
+export function* listOwnerAddresses(store: Store): Script<readonly string[]> {
+  const staff = yield* listStaff(store);
+  return staff
+    .filter(({ role, joinedAt, disabledAt }) => role === 'owner' && joinedAt !== null && disabledAt === null)
+    .map(({ email }) => email);
+}

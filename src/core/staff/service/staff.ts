@@ -27,6 +27,8 @@ import { findLocations } from '../../stores/storage/location.ts';
 import { assertStoreOpen, findStore } from '../../stores/storage/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../../stores/service/secret-token.ts';
 
+export { hasOwner } from '../storage/staff.ts';
+
 /** The tokens in links to join or to set a new password. */
 export const linkTokens = tokenKind('lgi', 43);
 

@@ -132,3 +132,12 @@ export type Scope = (typeof scopes)[number];
 export function isScope(name: string): name is Scope {
   return (scopes as readonly string[]).includes(name);
 }
+
+/** The host of a website as people type it: with a scheme, a path or neither. */
+export function hostOfWebsite(text: string): string {
+  const [host = ''] = text
+    .slice(0, 300)
+    .replace(/^https?:\/\//i, '')
+    .split(/[/?#:]/, 1);
+  return host;
+}

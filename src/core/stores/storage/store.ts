@@ -244,3 +244,9 @@ export function* updateStore(
       updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);
 }
+
+/** Returns the ids of the stores whose rows are being copied into this database. */
+export function* listArrivingStores(): Script<readonly number[]> {
+  const rows = yield* all(sql<{ id: bigint }>`select id from stores where status = 'arriving'`);
+  return rows.map(({ id }) => toNumber(id));
+}

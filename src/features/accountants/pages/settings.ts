@@ -38,7 +38,7 @@ import {
 } from '../../../pages/kit/route.ts';
 import { fillPlain, pageLanguages, textLanguageOf, type TextLanguage } from '../../../pages/kit/texts.ts';
 import { journalSourceOf, problemSentence } from '../../books/pages/journal-programs.ts';
-import { emailServerPath } from '../../email-server/pages/email-server.ts';
+import { emailServerPath } from '../../emails/pages/server-tool.ts';
 import { sentTable } from './emails.ts';
 import { accountantPath } from './paths.ts';
 

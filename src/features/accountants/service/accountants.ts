@@ -33,7 +33,7 @@ import {
 } from '../storage/accountant.ts';
 import { mayClaim } from '../../sandbox/storage/sandbox.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { listSetupSteps } from '../../health/storage/setup-step.ts';
+import { listSetupSteps } from '../../../core/stores/storage/setup-step.ts';
 import { assertStoreOpen, findStore } from '../../../core/stores/storage/store.ts';
 import { recordAction } from '../../../core/staff/service/staff.ts';
 

@@ -16,7 +16,7 @@ import type { Script } from '../../../database/sql/sql.ts';
 import { claimStore } from '../../../core/stores/storage/store.ts';
 import { makeWorkDue } from '../../../core/stores/storage/work.ts';
 import { enqueueMonth, isMonthClosed, lastMonth } from './accountants.ts';
-import { reserveTestEmail } from '../../email-server/service/test-email.ts';
+import { reserveTestEmail } from '../../emails/service/test-email.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 type Choices = Pick<Accountant, 'language' | 'format'>;

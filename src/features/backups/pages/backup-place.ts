@@ -20,7 +20,7 @@ import type { Page, VisitorPage } from '../../../pages/kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
-import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.ts';
+import { changeAndNotify, notifyOwners } from '../../owner-notices/pages/owner-notice.ts';
 import { backupsPath } from './recovery-sheet.ts';
 import type { BackupTools } from './tools.ts';
 

@@ -12,7 +12,7 @@ import type { Page } from '../../../pages/kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type PageResponse } from '../../../pages/kit/route.ts';
 import { fill, fillPlain } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
-import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.ts';
+import { changeAndNotify, notifyOwners } from '../../owner-notices/pages/owner-notice.ts';
 
 export const backupsPath = '/settings/machine/backups';
 export const sheetPath = `${backupsPath}/sheet`;

@@ -22,15 +22,15 @@ import {
   countWaitingAccountantEmails,
   dropWaitingAccountantEmails,
 } from '../../accountants/storage/accountant.ts';
-import { dropOwnerNotices } from '../../health/storage/owner-notice.ts';
+import { dropOwnerNotices } from '../../owner-notices/storage/owner-notice.ts';
 import { markCopiedProviders } from '../../online-sales/storage/provider.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { removeSetupStep, saveSetupStep } from '../../health/storage/setup-step.ts';
+import { removeSetupStep, saveSetupStep } from '../../../core/stores/storage/setup-step.ts';
 import { listOpenStores } from '../../../core/stores/storage/store.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { recordAction } from '../../../core/staff/service/staff.ts';
 
-export { listRestoredCopies } from '../../health/storage/setup-step.ts';
+export { listRestoredCopies } from '../../../core/stores/storage/setup-step.ts';
 
 const step = 'restored_copy';
 

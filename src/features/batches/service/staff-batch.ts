@@ -21,7 +21,7 @@ import {
 } from './campaign.ts';
 import { rememberColumns } from './columns.ts';
 import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
-import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
+import { assertSaleLimit } from '../../../core/staff/service/limits.ts';
 
 /** Lists a check of cards with codes. @throws Fault those of `moveAsStaff`. */
 export function* recordBatchCheck(ctx: Context, by: ByStaff, codes: number): Script<void> {

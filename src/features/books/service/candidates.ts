@@ -1,6 +1,7 @@
 /** Cards that a report of a past instant has to read. */
 
-import { listCardsDisabled, listCardsWithExpiry, idSkewMaxMs } from '../storage/books.ts';
+import { listCardsDisabled, listCardsWithExpiry } from '../storage/books.ts';
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import { listLateEntries } from '../storage/late-entries.ts';
 import {
   listCardsWithChanges,

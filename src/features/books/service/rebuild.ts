@@ -2,7 +2,7 @@
 
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Storage } from '../../../database/storage.ts';
-import { replaceAges, replaceDay } from '../../proofs/service/books-check.ts';
+import { replaceAges, replaceDay } from './replace.ts';
 import { listAllClosedDays } from './books.ts';
 import { recompute } from './recompute.ts';
 

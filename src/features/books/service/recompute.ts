@@ -15,13 +15,13 @@ import { increases, type Account } from '../../../core/money/domain/ledger.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { idsAt } from '../../../platform/random.ts';
 import {
-  idSkewMaxMs,
   listMonths,
   listTransfersById,
   transfersMax,
   type CardTerms,
   type ReadTransfer,
 } from '../storage/books.ts';
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import { listLateEntries, type LateEntry } from '../storage/late-entries.ts';
 import {
   scanCardsOfBooks,

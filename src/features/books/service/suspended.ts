@@ -1,6 +1,6 @@
 /** The balances of the cards that were suspended at an instant. A suspension moves nothing in the books, so they are read. */
 
-import { idSkewMaxMs } from '../storage/books.ts';
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import { listEntriesLaterThan } from '../storage/late-entries.ts';
 import { listResumptions, listSuspendedCards } from '../../../core/cards/storage/terms.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';

@@ -1,5 +1,6 @@
 /** The books: closed days and their sums, and what has to be read to sum a day. */
 
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import assert from 'node:assert/strict';
 import type { BooksDay, EntryKind } from '../domain/books.ts';
 import { type Account, effectOf } from '../../../core/money/domain/ledger.ts';
@@ -22,9 +23,6 @@ import {
 } from '../../../database/sql/sql.ts';
 import { forUpdate, newestTransaction, oldestTransaction } from '../../../database/sql/fragments.ts';
 import type { StoreKey } from './stored-sums.ts';
-
-/** The times of an entry that is not late and of its id differ by at most this. A trigger records the others. */
-export const idSkewMaxMs = 5 * 60_000;
 
 /** The parts of a closing, in order. */
 type ClosingPart = 'late' | 'late_transfers' | 'transfers' | 'cards' | 'closed';

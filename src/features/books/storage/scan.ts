@@ -2,7 +2,8 @@
 
 import { idsAt } from '../../../platform/random.ts';
 import { all, scan, type ScannedInteger, type Script } from '../../../database/sql/sql.ts';
-import { entryKindOf, idSkewMaxMs } from './books.ts';
+import { entryKindOf } from './books.ts';
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import type { CardIdRange } from '../../proofs/storage/ledger-scan.ts';
 
 /** A constant in the statements: without it, a planner could sort all rows for every page. */

@@ -48,7 +48,7 @@ import { digestOfFile, readTableFile } from '../../batches/service/table-file.ts
 import { writeText } from './card-output.ts';
 import { canSendEmails } from '../../emails/cli/can-send.ts';
 import { chooseStore, storeOption } from '../../../cli/choose-store.ts';
-import { closePastDays, findTrustedUntil } from '../../books/cli/closing.ts';
+import { closePastDays, findTrustedUntil } from '../../../cli/closing.ts';
 import { CommandError } from '../../../cli/failure.ts';
 import { assertCanMake } from '../../../cli/new-file.ts';
 import { print, printJson } from '../../../cli/output.ts';

@@ -12,7 +12,6 @@ import {
   backLink,
   change,
   changePage,
-  changeTexts,
   earlierResult,
   openCard,
   unavailablePage,
@@ -21,6 +20,7 @@ import {
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { changeTexts } from '../../../pages/kit/card-texts.ts';
 import { inputField } from '../../../pages/kit/form.ts';
 import { amountText, dayText, figure, parseTypedAmount } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';

@@ -17,13 +17,12 @@ import {
   earlierResult,
   multilineOf,
   openCard,
-  reasonOf,
-  changeTexts,
   unavailablePage,
   unreadableAmount,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { reasonOf, changeTexts } from '../../../pages/kit/card-texts.ts';
 import { inputField, hidden } from '../../../pages/kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount, signedText } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';

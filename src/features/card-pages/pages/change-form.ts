@@ -1,24 +1,22 @@
 /** The common parts of changes of a card: the card in the path, forms that are submitted once, and what stops a change. */
 
+import { reasonOf, pathOfCard, endingOf, changeTexts } from '../../../pages/kit/card-texts.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
 import { spendStateOf } from '../../../core/cards/domain/state.ts';
 import type { Currency } from '../../../core/money/domain/currency.ts';
-import { Fault, type FaultCode } from '../../../core/domain/fault.ts';
+import { Fault } from '../../../core/domain/fault.ts';
 import { parseAmount, type Money } from '../../../core/money/domain/money.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { loadCard, today } from '../../../core/money/service/money.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { withoutAccess } from '../../../pages/kit/without-access.ts';
-import { amountText, amountValue, dayText } from '../../../pages/kit/format.ts';
+import { amountText, amountValue } from '../../../pages/kit/format.ts';
 import { findResult, type Json } from '../../../pages/kit/once.ts';
 import { shellPage } from '../../../pages/kit/page.ts';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { seeOther, throttled, type ConsoleResponse, type PageResponse } from '../../../pages/kit/route.ts';
-import { fillPlain, type PageLanguage, type Texts, textsOf } from '../../../pages/kit/texts.ts';
+import { fillPlain, type PageLanguage } from '../../../pages/kit/texts.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
-
-export const changeTexts = textsOf('cardActions');
 
 /** The card of a page, and the path of its page. */
 export type OpenedCard = { readonly card: Card; readonly path: string };
@@ -28,15 +26,6 @@ export async function openCard(page: Page): Promise<OpenedCard> {
   const storeId = page.store.id;
   const { card } = await page.readById((cardId) => loadCard(page.ctx, { storeId, cardId }));
   return { card, path: pathOfCard(page.services, card) };
-}
-
-export function pathOfCard({ ctx }: Pick<ConsoleServices, 'ctx'>, { id }: Pick<Card, 'id'>): string {
-  return `/cards/${String(ctx.keys.publicIds.of(id))}`;
-}
-
-/** The last characters of a card's code, as pages name the card. */
-export function endingOf({ lastCharacters }: Pick<Card, 'lastCharacters'>): string {
-  return `•••• ${lastCharacters}`;
 }
 
 /** The way back to the card. */
@@ -85,35 +74,6 @@ export function unavailablePage(
   const body = markup`<section class="panel stack change" aria-label="${title}"><p role="status">${reason}</p>
 <div class="row">${action}${backLink(page, { path: opened.path, kind: action ? '' : 'first' })}</div></section>`;
   return changePage(page, opened, { title, body, status });
-}
-
-type Reasons = Texts['cardActions']['reasons'];
-
-/** The reason why the state of a card or hold does not allow a change. */
-const reasonNames: Readonly<Partial<Record<FaultCode, keyof Reasons>>> = {
-  'card-disabled': 'disabled',
-  'card-expired': 'expired',
-  'card-suspended': 'suspended',
-  'hold-closed': 'holdClosed',
-  'hold-expired': 'holdExpired',
-  'not-reversible': 'notRefundable',
-  'undo-window-closed': 'undoClosed',
-  'no-mail': 'noEmails',
-  'no-address': 'noAddress',
-  'too-many-requests': 'tooOften',
-};
-
-/** The reason of a fault in the language of the page; undefined: the fault is not about the state of the card. */
-export function reasonOf(
-  { code, retryAfterSeconds = 0 }: Pick<Fault, 'code' | 'retryAfterSeconds'>,
-  { expiresOn }: Pick<Card, 'expiresOn'>,
-  language: PageLanguage,
-): string | undefined {
-  const name = reasonNames[code];
-  if (name === undefined) return undefined;
-  const date = expiresOn === null ? '' : dayText(expiresOn, language);
-  const minutes = new Intl.NumberFormat(language).format(Math.max(1, Math.ceil(retryAfterSeconds / 60)));
-  return fillPlain(changeTexts[language].reasons[name], { date, minutes });
 }
 
 /** The reason why a card cannot be spent now; undefined: it can. */

@@ -10,12 +10,12 @@ import {
   changePage,
   earlierResult,
   openCard,
-  reasonOf,
   unavailablePage,
   unusableReason,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { reasonOf } from '../../../pages/kit/card-texts.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';

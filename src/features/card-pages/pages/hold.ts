@@ -14,11 +14,11 @@ import {
   changePage,
   earlierResult,
   openCard,
-  reasonOf,
   unavailablePage,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { reasonOf } from '../../../pages/kit/card-texts.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';

@@ -9,7 +9,7 @@ import { markup, type Markup } from '../../../platform/markup.ts';
 import { retrieve } from '../../../core/cards/service/card.ts';
 import { findSalePlaces } from '../../../core/cards/service/sale-place.ts';
 import { readEmailSettings } from '../../emails/service/settings.ts';
-import { endingOf, pathOfCard } from './change-form.ts';
+import { endingOf, pathOfCard } from '../../../pages/kit/card-texts.ts';
 import { cardPageOf } from './recipient-page.ts';
 import { cardSheet, sheetLookOf } from './sheet.ts';
 import { barcodeSvg, groupedCode, qrSvg } from '../../../pages/kit/code-view.ts';

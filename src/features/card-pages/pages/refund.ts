@@ -14,12 +14,12 @@ import {
   changePage,
   earlierResult,
   openCard,
-  reasonOf,
   unavailablePage,
   unreadableAmount,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { reasonOf } from '../../../pages/kit/card-texts.ts';
 import { inputField } from '../../../pages/kit/form.ts';
 import { amountValue, figure, parseTypedAmount } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';

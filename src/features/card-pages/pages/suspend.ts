@@ -10,15 +10,14 @@ import {
   backLink,
   change,
   changePage,
-  changeTexts,
   earlierResult,
   multilineOf,
   openCard,
-  reasonOf,
   unavailablePage,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
+import { changeTexts, reasonOf } from '../../../pages/kit/card-texts.ts';
 import { alert, textArea } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import type { ConsoleResponse } from '../../../pages/kit/route.ts';

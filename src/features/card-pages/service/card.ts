@@ -14,7 +14,7 @@ import { rotateCode, sendGiftCard } from '../../../core/emails/service/email.ts'
 import { voidOpenHold } from '../../../core/money/service/hold.ts';
 import { assertVersion, loadCard } from '../../../core/money/service/money.ts';
 import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
-import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
+import { assertSaleLimit } from '../../../core/staff/service/limits.ts';
 
 /** A change that a form has made, which has no read-only fields. */
 type CardUpdate = Pick<UpdateCommand, 'store' | 'cardId' | 'actor' | 'changes'> &

@@ -11,7 +11,13 @@ import { panel } from '../../../pages/kit/parts.ts';
 import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import { fillPlain, plural } from '../../../pages/kit/texts.ts';
 import { developerDeliveryRoutes } from '../../webhooks/pages/deliveries.ts';
-import { developerAccess, developersPath, findShownSecret, pathOfSecret, type ShownSecret } from './parts.ts';
+import {
+  developerAccess,
+  developersPath,
+  findShownSecret,
+  pathOfSecret,
+  type ShownSecret,
+} from '../../webhooks/pages/developer-parts.ts';
 import { developerRequestRoutes, requestsPath } from './requests.ts';
 import { developerTokenRoutes, expiresSoon, tokenTable } from './tokens.ts';
 import { pathOfWebhook, webhooksPath, webhookTable } from '../../webhooks/pages/webhook-parts.ts';

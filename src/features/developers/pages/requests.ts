@@ -22,7 +22,7 @@ import { panel, table, tag, type Row } from '../../../pages/kit/parts.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import type { ConsoleResponse, StaffRequest, StaffRoute } from '../../../pages/kit/route.ts';
 import { fill, fillPlain, plural } from '../../../pages/kit/texts.ts';
-import { developerAccess, developersPath } from './parts.ts';
+import { developerAccess, developersPath } from '../../webhooks/pages/developer-parts.ts';
 
 const pageSize = 50;
 /** Tokens that the filter offers, the newest. */

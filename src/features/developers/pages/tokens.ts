@@ -21,7 +21,7 @@ import {
   runOrFault,
   scopesText,
   type ShownSecret,
-} from './parts.ts';
+} from '../../webhooks/pages/developer-parts.ts';
 
 const pageSize = 50;
 const dayMs = 24 * 60 * 60 * 1_000;

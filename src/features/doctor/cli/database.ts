@@ -21,14 +21,14 @@ import { checkKeysWithoutWriting, hasKeys } from '../../proofs/service/key-check
 import { assertDurable } from '../../../start/checks.ts';
 import { isBeforeRelease, pending } from '../../../database/schema/migrate.ts';
 import { findLateEmails } from '../../emails/storage/queue.ts';
-import { findLastBackup } from '../../health/storage/setup-step.ts';
+import { findLastBackup } from '../../../core/stores/storage/setup-step.ts';
 import { findOffset } from '../../sandbox/storage/sandbox.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { listOpenStores, listStores } from '../../../core/stores/storage/store.ts';
 import { findLastVerification } from '../../proofs/storage/verification.ts';
 import { checkPayments } from './payments.ts';
 import { checkVersions } from './versions.ts';
-import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
+import { checked, failure, messageOf, ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const verificationAgeMaxMs = 35 * dayMs;

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { SettingSource } from '../../../start/setting-sources.ts';
 import { examine } from './examine.ts';
-import type { DoctorFinding } from './finding.ts';
+import type { DoctorFinding } from '../../../cli/finding.ts';
 import { print, printJson } from '../../../cli/output.ts';
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const;

@@ -2,7 +2,7 @@
 
 import type { inspectEnvironment } from '../../../start/config.ts';
 import { requireSoundSqlite } from '../../../database/sqlite/version.ts';
-import { failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
+import { failure, messageOf, ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 const oldestMajor = 26;
 

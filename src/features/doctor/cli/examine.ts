@@ -5,11 +5,11 @@ import { inspectEnvironment, readConfig, type Config } from '../../../start/conf
 import { readKeyFile } from '../../../platform/key-file.ts';
 import type { SettingSource } from '../../../start/setting-sources.ts';
 import { parseSmtpUrl } from '../../../platform/smtp-url.ts';
-import { checkCertificate } from './certificate.ts';
+import { checkCertificate } from '../../https/cli/check-certificate.ts';
 import { checkDatabase } from './database.ts';
 import { checkConfiguration, checkNode } from './environment.ts';
 import { checkDisk, checkFiles } from './files.ts';
-import { checkNames, checked, type DoctorFinding } from './finding.ts';
+import { checkNames, checked, type DoctorFinding } from '../../../cli/finding.ts';
 import { checkEmails, checkPublicUrl, checkService } from './services.ts';
 
 export type Examination = {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { assessDisk } from '../../health/domain/health.ts';
 import { codeOf } from '../../../platform/error-code.ts';
 import type { Config } from '../../../start/config.ts';
-import { failure, messageOf, ok, warning, type CheckName, type DoctorFinding } from './finding.ts';
+import { failure, messageOf, ok, warning, type CheckName, type DoctorFinding } from '../../../cli/finding.ts';
 
 /** The account that runs the command; null on a system without user ids. */
 export type SystemAccount = { readonly uid: number } | null;

@@ -3,7 +3,7 @@
 import { providerName } from '../../online-sales/domain/provider-names.ts';
 import { listRejectedHints } from '../../online-sales/storage/provider.ts';
 import type { Storage } from '../../../database/storage.ts';
-import { ok, warning, type DoctorFinding } from './finding.ts';
+import { ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 /** The most stores that are named. */
 const namedMax = 20;

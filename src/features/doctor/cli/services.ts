@@ -2,12 +2,12 @@
 
 import { emailTransportOf, machineRuleOf, type Config } from '../../../start/config.ts';
 import { openToExamine } from '../../../start/database.ts';
-import { hasEmailServers } from '../../email-server/storage/server.ts';
+import { hasEmailServers } from '../../emails/storage/server.ts';
 import { trySignIn, type MailerOptions } from '../../emails/delivery/smtp.ts';
 import { parseSmtpUrl } from '../../../platform/smtp-url.ts';
 import { version } from '../../../platform/version.ts';
 import { getJson, localUrl, textOfField } from '../../../cli/service-request.ts';
-import { failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
+import { failure, messageOf, ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 /** Together shorter than the limit of a check. */
 const smtpTimeouts = { connectMs: 4_000, greetingMs: 4_000, responseMs: 4_000 } as const;

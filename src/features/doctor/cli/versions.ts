@@ -6,7 +6,7 @@ import { findVersionCheck, laterVersion, looksForVersions } from '../../upgrade/
 import type { Config } from '../../../start/config.ts';
 import { versionRuleOf } from '../../upgrade/start/versions.ts';
 import type { Storage } from '../../../database/storage.ts';
-import { ok, warning, type DoctorFinding } from './finding.ts';
+import { ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 /** Reads what the service has stored, and requests nothing. */
 export async function checkVersions(

@@ -4,7 +4,7 @@
  */
 
 import { Resolver } from 'node:dns/promises';
-import type { DomainFinding } from '../domain/server.ts';
+import type { DomainFinding } from '../../emails/domain/server.ts';
 import { providerOfHost, type EmailProvider } from '../domain/providers.ts';
 import type { ResolveText } from '../../../delivery/public-socket.ts';
 import { codeOf } from '../../../platform/error-code.ts';

@@ -1,7 +1,7 @@
 /** The tools with which a page sets up the mail server of a store: a parser of its host, test emails, and checks of the domain. */
 
 import { isIP } from 'node:net';
-import type { DomainFinding, EmailTrouble, OpenedServer } from '../domain/server.ts';
+import type { DomainFinding, EmailTrouble, OpenedServer } from '../../emails/domain/server.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { hostError } from '../../webhooks/delivery/url.ts';

@@ -1,6 +1,6 @@
 /** The meaning of a failed test of a mail server, for a person who can correct its settings. */
 
-import type { EmailTrouble } from '../domain/server.ts';
+import type { EmailTrouble } from '../../emails/domain/server.ts';
 import type { EmailOutcome } from '../../emails/delivery/outcome.ts';
 
 /** Replies that say that the user and the password are not accepted, or that they are needed (RFC 4954, 6). */

@@ -1,6 +1,6 @@
 /** The mail server of a store: its settings, a test email with digits to type, and what the domain of the sender says. */
 
-import { emailServerTool } from './tools.ts';
+import { emailServerPath, emailServerTool } from '../../emails/pages/server-tool.ts';
 import { mayOwnersSetMachine } from '../../../core/stores/service/machine.ts';
 import { parseSenderAddress } from '../../../core/domain/email-address.ts';
 import { emailProviders, providerOfHost } from '../domain/providers.ts';
@@ -14,13 +14,13 @@ import {
   type EmailServer,
   type EmailTrouble,
   type OpenedServer,
-} from '../domain/server.ts';
+} from '../../emails/domain/server.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { Parsed } from '../../../platform/parsed.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { readEmailServers, removeServerCode, type ServersOfStore } from '../service/server.ts';
-import { reserveTestEmail } from '../service/test-email.ts';
+import { reserveTestEmail } from '../../emails/service/test-email.ts';
 import { draftEmailServer, removeEmailServer, verifyEmailServer } from '../service/staff-email-server.ts';
 import { alert, inputField, select } from '../../../pages/kit/form.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
@@ -32,10 +32,8 @@ import {
   type StaffRoute,
 } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
-import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.ts';
+import { changeAndNotify, notifyOwners } from '../../owner-notices/pages/owner-notice.ts';
 import { domainPanel } from './sender-domain.ts';
-
-export const emailServerPath = '/settings/emails/server';
 
 /** The page as a step of the first run. */
 export const firstServerPath = `${emailServerPath}?setup=first`;

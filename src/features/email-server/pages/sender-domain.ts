@@ -1,7 +1,7 @@
 /** The findings about the domain of a sender, in plain words. */
 
-import { emailServerTool } from './tools.ts';
-import type { DomainFinding, EmailServer } from '../domain/server.ts';
+import { emailServerTool } from '../../emails/pages/server-tool.ts';
+import type { DomainFinding, EmailServer } from '../../emails/domain/server.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';

@@ -1,7 +1,6 @@
 /** The mail server of a store: what sends its emails, and who may set it. */
 
-import type { OpenedServer } from '../domain/server.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
+import type { OpenedServer } from '../../emails/domain/server.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import {
   findEmailServer,
@@ -9,11 +8,10 @@ import {
   openServer,
   type ServerDraft,
   type StoredServer,
-} from '../storage/server.ts';
+} from '../../emails/storage/server.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { listStaff } from '../../../core/staff/storage/staff.ts';
 
-export { removeServerCode } from '../storage/server.ts';
+export { removeServerCode } from '../../emails/storage/server.ts';
 
 /** The server that sends, and the one that is being tested; undefined: there is none. */
 export type ServersOfStore = {
@@ -30,12 +28,4 @@ export function* readEmailServers(storeId: number): Script<ServersOfStore> {
 export function* openEmailServer(ctx: Context, storeId: number): Script<OpenedServer | undefined> {
   const stored = yield* findEmailServer(storeId);
   return stored && openServer(ctx, storeId, stored);
-}
-
-/** The addresses of the owners who have joined. */
-export function* listOwnerAddresses(store: Store): Script<readonly string[]> {
-  const staff = yield* listStaff(store);
-  return staff
-    .filter(({ role, joinedAt, disabledAt }) => role === 'owner' && joinedAt !== null && disabledAt === null)
-    .map(({ email }) => email);
 }

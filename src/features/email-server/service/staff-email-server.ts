@@ -5,7 +5,12 @@
 
 import { assertOwnersSetMachine } from '../../../core/stores/service/machine.ts';
 import type { MachineRule } from '../../../core/stores/domain/machine.ts';
-import { codeAttemptsMax, codePeriodMs, type EmailServer, type OpenedServer } from '../domain/server.ts';
+import {
+  codeAttemptsMax,
+  codePeriodMs,
+  type EmailServer,
+  type OpenedServer,
+} from '../../emails/domain/server.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { sameBytes } from '../../../platform/keys.ts';
 import type { Secret } from '../../../platform/secret.ts';
@@ -20,7 +25,7 @@ import {
   sealServerPassword,
   useServerDraft,
   type StoredServer,
-} from '../storage/server.ts';
+} from '../../emails/storage/server.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { openEmailServer, readEmailServers } from './server.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';

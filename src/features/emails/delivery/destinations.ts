@@ -3,7 +3,7 @@
  * its own is one, so that a server that does not respond does not delay the emails of other stores.
  */
 
-import type { OpenedServer } from '../../email-server/domain/server.ts';
+import type { OpenedServer } from '../domain/server.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { EmailKey } from '../../../core/emails/storage/email.ts';
 import {
@@ -13,7 +13,7 @@ import {
   listDueEmails,
   listDueOwnEmails,
 } from '../storage/queue.ts';
-import { findEmailServer, openServer } from '../../email-server/storage/server.ts';
+import { findEmailServer, openServer } from '../storage/server.ts';
 import { resolved, type Script } from '../../../database/sql/sql.ts';
 import type { Storage } from '../../../database/storage.ts';
 import type { Tracing } from '../../../platform/tracing.ts';

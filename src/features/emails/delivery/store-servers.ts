@@ -1,6 +1,6 @@
 /** The mail servers that owners have set: a pool of connections for each store whose emails are being sent. */
 
-import type { OpenedServer } from '../../email-server/domain/server.ts';
+import type { OpenedServer } from '../domain/server.ts';
 import type { PublicNetwork } from '../../../delivery/public-socket.ts';
 import { createPublicMailer } from './smtp.ts';
 import { emailMaxMs, type EmailTransport } from './transport.ts';

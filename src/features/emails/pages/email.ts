@@ -11,7 +11,7 @@ import { cancelByStaff, correctAddress } from '../service/staff-email.ts';
 import { findPreviewParts, hasFailed, isToRecipient, showEmail, type ShownEmail } from '../service/list.ts';
 import { today } from '../../../core/money/service/money.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endingOf, pathOfCard, reasonOf } from '../../card-pages/pages/change-form.ts';
+import { endingOf, pathOfCard, reasonOf } from '../../../pages/kit/card-texts.ts';
 import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { emailTag, keepsEmails, keptNotice, reasonOfEmail, responseText } from './texts.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';

@@ -19,12 +19,7 @@ import type { Metrics } from '../../../http/metrics.ts';
 import type { EmailServices } from '../../../http/services.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Tracing } from '../../../platform/tracing.ts';
-import {
-  findEmailServer,
-  hasEmailServers,
-  openServer,
-  type StoredServer,
-} from '../../email-server/storage/server.ts';
+import { findEmailServer, hasEmailServers, openServer, type StoredServer } from '../storage/server.ts';
 import type { ReadCache } from '../../../database/storage.ts';
 
 export type EmailSetup = EmailServices & {

@@ -6,7 +6,7 @@
  */
 
 import type { EmailDelivery, EmailState } from '../../../core/emails/domain/email.ts';
-import { lateEmailsMax, type LateEmails } from '../../health/domain/health.ts';
+import { lateEmailsMax, type LateEmails } from '../domain/late.ts';
 import {
   emailColumns,
   toEmailDelivery,

@@ -3,6 +3,12 @@
  * each has its own words for them.
  */
 
+import type { LateEmails } from '../../emails/domain/late.ts';
+import {
+  assessCertificate,
+  type CertificatePeriod,
+  type CertificateFailure,
+} from '../../https/domain/failure.ts';
 import type { ProviderKind } from '../../online-sales/domain/payment.ts';
 import type { WalletKind } from '../../wallets/domain/wallet.ts';
 
@@ -34,33 +40,8 @@ export function assessDisk(
   return freeBytes < bytesMin * spareFactor ? 'warning' : null;
 }
 
-/** The period in which a certificate is valid, in ms. */
-export type CertificatePeriod = { readonly from: number; readonly until: number };
-
-/**
- * A certificate is renewed long before its last quarter, so something has gone wrong if it is in it.
- * @param period null: there is no certificate.
- */
-export function assessCertificate(period: CertificatePeriod | null, now: number): HealthLevel | null {
-  if (!period || now < period.from || now >= period.until) return 'error';
-  return period.until - now < (period.until - period.from) / 4 ? 'warning' : null;
-}
-
 /** An email that is not sent so long (ms) after its time has a cause: most first attempts succeed within seconds. */
 export const emailLateMs = 5 * 60 * 1_000;
-
-/** The emails of a store that wait although they were due. */
-export type LateEmails = {
-  /** At most `lateEmailsMax`. */
-  readonly count: number;
-  /** When the first of them was to be sent, in ms. */
-  readonly since: number;
-  /** The last response of the mail server to one of them; null: none was tried. */
-  readonly response: string | null;
-};
-
-/** The most late emails that are counted. */
-export const lateEmailsMax = 1_000;
 
 /** The condition of the machine, as the service last observed it. */
 export type MachineCondition = {
@@ -81,15 +62,6 @@ export type MachineCondition = {
   readonly hasRejectedHints: boolean;
   /** Since when (ms) no list of versions was accepted although one was to be read each day; null: all is well. */
   readonly versionsFailingSince: number | null;
-};
-
-/** A failed attempt to obtain or renew a certificate. */
-export type CertificateFailure = {
-  readonly failures: number;
-  /** A sentence in English that says what to do. */
-  readonly why: string;
-  /** The time of the next attempt, in ms; null: it is not known. */
-  readonly nextAt: number | null;
 };
 
 export type HealthFinding =

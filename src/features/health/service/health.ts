@@ -13,7 +13,7 @@ import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { findLateEmails } from '../../emails/storage/queue.ts';
 import { listProviders } from '../../online-sales/storage/provider.ts';
-import { findLastBackup } from '../storage/setup-step.ts';
+import { findLastBackup } from '../../../core/stores/storage/setup-step.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 
 /** Whether `findHealth` can find something: if not, no statement runs. @param now in ms, of the machine. */

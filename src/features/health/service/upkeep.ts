@@ -2,7 +2,7 @@
 
 import type { Context } from '../../../core/storage/context.ts';
 import { findEmailDelay } from '../../emails/storage/queue.ts';
-import { findLastBackup } from '../storage/setup-step.ts';
+import { findLastBackup } from '../../../core/stores/storage/setup-step.ts';
 import { countRejectedHints } from '../../online-sales/storage/provider.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { emailLateMs } from '../domain/health.ts';

@@ -7,7 +7,7 @@ import { openCertificateFolder, type CertificateFolder } from '../platform/certi
 import { systemClock } from '../../../platform/clock.ts';
 import { readConfig, type HttpsConfig } from '../../../start/config.ts';
 import { progressText } from '../../../start/message.ts';
-import { checkCertificate } from '../../doctor/cli/certificate.ts';
+import { checkCertificate } from './check-certificate.ts';
 import { CommandError } from '../../../cli/failure.ts';
 import { print, printJson } from '../../../cli/output.ts';
 

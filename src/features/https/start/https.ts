@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { clientAddresses } from '../../../http/client-address.ts';
 import type { ListenPlace } from '../../../http/listen-place.ts';
-import type { CertificateFailure } from '../../health/domain/health.ts';
+import type { CertificateFailure } from '../domain/failure.ts';
 import type { Metrics } from '../../../http/metrics.ts';
 import { createPlainPort, type PlainPort } from '../http/plain-port.ts';
 import { createSecurePort, type SecurePort } from '../http/secure-port.ts';

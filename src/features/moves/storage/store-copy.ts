@@ -81,12 +81,6 @@ export function* changeStatus(
   return rows.length === 1;
 }
 
-/** Returns the ids of the stores whose rows are being copied into this database. */
-export function* listArrivingStores(): Script<readonly number[]> {
-  const rows = yield* all(sql<{ id: bigint }>`select id from stores where status = 'arriving'`);
-  return rows.map(({ id }) => toNumber(id));
-}
-
 /** Counts the emails, webhook deliveries and updates of wallets of a store that a process is sending (ms). */
 export function* countClaims(storeId: number, now: number): Script<number> {
   const [emails, deliveries, updates, months] = yield* parallel(

@@ -5,7 +5,7 @@ import { isAwaitingPayment, keyOfSale, type OnlineRefund } from '../domain/sale.
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { refundableOf } from '../service/going-back.ts';
 import { listCardEmails } from '../../../core/emails/service/email.ts';
-import { endingOf, pathOfCard } from '../../card-pages/pages/change-form.ts';
+import { endingOf, pathOfCard } from '../../../pages/kit/card-texts.ts';
 import { emailTag } from '../../emails/pages/texts.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';

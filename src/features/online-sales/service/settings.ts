@@ -9,7 +9,7 @@ import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { listProviders, type StoreProvider } from '../storage/provider.ts';
 import { findSalePage } from '../storage/settings.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { listSetupSteps } from '../../health/storage/setup-step.ts';
+import { listSetupSteps } from '../../../core/stores/storage/setup-step.ts';
 
 /** Amounts of the first settings, in whole units of a currency with decimals. */
 const first = { presets: [25, 50, 100], min: 10, max: 250, perDay: 500, reviewAbove: 150 } as const;

@@ -22,7 +22,7 @@ import { requestRefund } from './refund.ts';
 import { releaseSale, returnSale, type Decided } from './review.ts';
 import { findSaleSettings } from './settings.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
-import { withinRefundLimit } from '../../shop-settings/service/limits.ts';
+import { withinRefundLimit } from '../../../core/staff/service/limits.ts';
 
 function orderOf({ keys }: Pick<Context, 'keys'>, { id, amount }: Pick<OnlineSale, 'id' | 'amount'>) {
   return { order: String(keys.publicIds.of(id)), amount: formatMoney(amount) };

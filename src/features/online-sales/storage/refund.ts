@@ -1,6 +1,5 @@
 /** The refunds of online sales. */
 
-import type { Currency } from '../../../core/money/domain/currency.ts';
 import type { OnlineRefund, OnlineSale, RefundRequester, RefundState, SaleKey } from '../domain/sale.ts';
 import {
   columns,
@@ -56,21 +55,6 @@ export function* countWithdrawals(
     where r.store_id = ${storeId} and r.created_at >= ${since} and r.requested_by = 'buyer'
       and (o.fingerprint = ${fingerprint} or o.mailbox = ${fingerprint === null ? mailbox : null})`);
   return Number(withdrawals);
-}
-
-/**
- * Returns the sum of the refunds that a member of staff has requested in a period, in minor units. It excludes those that
- * have failed, which returned no money.
- */
-export function* sumSaleRefundsBy(
-  { storeId, actor }: { readonly storeId: number; readonly actor: string },
-  { fromAt, untilAt, currency }: { fromAt: number; untilAt: number; currency: Currency },
-): Script<bigint> {
-  const { refunded } = yield* one(sql<{ refunded: bigint }>`
-    select cast(coalesce(sum(amount), 0) as bigint) as refunded from online_sale_refunds
-    where store_id = ${storeId} and created_at >= ${fromAt} and created_at < ${untilAt} and actor = ${actor}
-      and currency = ${currency.code} and state <> 'failed'`);
-  return refunded;
 }
 
 export function* insertRefund(refund: OnlineRefund): Script<void> {

@@ -1,20 +1,10 @@
 /** Compares the stored sums of closed days with the transfers, and replaces them. */
 
 import type { AgeSum, DaySum } from '../../books/domain/books.ts';
-import { sumAmountsOf, isZeroSum, monthlyAges, type Sums } from '../../books/domain/sums.ts';
+import { sumAmountsOf, isZeroSum, monthlyAges } from '../../books/domain/sums.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { findLastClosings } from '../../books/storage/books.ts';
-import {
-  insertAge,
-  insertDay,
-  deleteAges,
-  deleteDay,
-  findFirstAgedDay,
-  listDayAges,
-  listMonthAges,
-  listSums,
-  lockClosing,
-} from '../../books/storage/stored-sums.ts';
+import { findFirstAgedDay, listDayAges, listMonthAges, listSums } from '../../books/storage/stored-sums.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { recompute } from '../../books/service/recompute.ts';
 import type { StoreVerifying } from './row-check.ts';
@@ -69,23 +59,4 @@ const endOfMonths = '9999-13';
 function firstOf(key: string): string {
   const [name] = JSON.parse(key) as readonly [string];
   return name;
-}
-
-/** Replaces the stored sums of one closed day. */
-export function* replaceDay(store: Store, day: string, sums: readonly DaySum[]): Script<void> {
-  yield* deleteDay(store, day);
-  for (const sum of sums) if (!isZeroSum(sum)) yield* insertDay(store, sum);
-}
-
-/** Replaces the stored sums by month of issue. @returns false if a day was closed after `lastDay`: they are not current. */
-export function* replaceAges(
-  store: Store,
-  { lastDay, ages }: { readonly lastDay: string; readonly ages: Sums['ages'] },
-): Script<boolean> {
-  yield* lockClosing(store.id, lastDay);
-  const closings = yield* findLastClosings(store.id);
-  if (closings.find(({ part }) => part === 'closed')?.day !== lastDay) return false;
-  yield* deleteAges(store, lastDay);
-  for (const sum of [...ages, ...monthlyAges(ages)]) if (!isZeroSum(sum)) yield* insertAge(store, sum);
-  return true;
 }

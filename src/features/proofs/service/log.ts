@@ -40,9 +40,8 @@ import { writeByStore } from '../../../database/sql/by-store.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import type { EntryTable } from '../../../database/sql/fragments.ts';
 import type { Storage } from '../../../database/storage.ts';
-import { findStore } from '../../../core/stores/storage/store.ts';
 import { makeWorkDue } from '../../../core/stores/storage/work.ts';
-import { listArrivingStores } from '../../moves/storage/store-copy.ts';
+import { findStore, listArrivingStores } from '../../../core/stores/storage/store.ts';
 
 /** Entries that are appended in one transaction: they hold the thread for about a millisecond. */
 const batchEntries = 500;

@@ -1,7 +1,7 @@
 /** Records of verifications and backups, which the console shows. */
 
 import type { Context } from '../../../core/storage/context.ts';
-import { saveSetupStep } from '../../health/storage/setup-step.ts';
+import { saveSetupStep } from '../../../core/stores/storage/setup-step.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { listOpenStores, listStores } from '../../../core/stores/storage/store.ts';
 import { saveVerification } from '../storage/verification.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { readDatabaseConfig } from '../../../start/config.ts';
 import { openDatabase } from '../../../start/database.ts';
 import { demoCards, loadDemo } from '../service/sample-data.ts';
-import { closePastDays, findTrustedUntil } from '../../books/cli/closing.ts';
+import { closePastDays, findTrustedUntil } from '../../../cli/closing.ts';
 import { print, printJson } from '../../../cli/output.ts';
 
 export function addDemoCommands(root: Command): void {

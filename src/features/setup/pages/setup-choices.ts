@@ -19,7 +19,6 @@ import {
 const namesOf = (type: 'currency' | 'language') =>
   new Map(pageLanguages.map((language) => [language, new Intl.DisplayNames(language, { type })]));
 const currencyNames = namesOf('currency');
-const languageNames = namesOf('language');
 
 /** `EUR – Euro`: a browser finds it by the code and by the name. */
 export function currencyText({ code }: Currency, language: PageLanguage): string {
@@ -68,13 +67,6 @@ export function parseTimeZone(text: string): string | undefined {
     (ofCity.length === 1 ? ofCity[0] : undefined) ??
     text;
   return zone.length <= 64 && isTimeZone(zone) ? zone : undefined;
-}
-
-/** A language's own name, with that in the language of the page if it is another one. */
-export function localeText(tag: string, language: PageLanguage): string {
-  const own = new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
-  const shown = languageNames.get(textLanguageOf(language))?.of(tag) ?? tag;
-  return own.toLowerCase() === shown.toLowerCase() ? shown : `${shown} (${own})`;
 }
 
 export type Suggested = { readonly currency: string; readonly timeZone: string; readonly locale: string };

@@ -1,10 +1,12 @@
 /** The two forms of the first run: what was typed, and its errors, each at its field. */
 
+import type { ErrorsOf } from '../../../pages/kit/form.ts';
 import type { Currency } from '../../../core/money/domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import { parseStaffName, passwordProblem } from '../../../core/staff/domain/staff.ts';
 import {
+  hostOfWebsite,
   domainOfName,
   parseDomain,
   parseStoreName,
@@ -52,8 +54,6 @@ export function ownerValuesOf(request: Form): OwnerValues {
     how: formText(request, 'how') === 'passkey' ? 'passkey' : 'password',
   };
 }
-
-export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
 
 type Read<Value, Field extends string> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly errors: ErrorsOf<Field> };
@@ -109,15 +109,6 @@ export function readShop(
     undoWindowMinutes: undoWindowDefaultMinutes,
   };
   return { ok: true, value: { shop: { settings, locale }, name: name.value, currency } };
-}
-
-/** The host of a website as people type it: with a scheme, a path or neither. */
-export function hostOfWebsite(text: string): string {
-  const [host = ''] = text
-    .slice(0, 300)
-    .replace(/^https?:\/\//i, '')
-    .split(/[/?#:]/, 1);
-  return host;
 }
 
 type Owner = {

@@ -1,7 +1,7 @@
 /** The first run: the shop and its owner, with a link; and the demonstration, for people on this machine. */
 
 import { restoreTool } from '../../backups/pages/tools.ts';
-import { emailServerTool } from '../../email-server/pages/tools.ts';
+import { emailServerTool } from '../../emails/pages/server-tool.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { undoWindowDefaultMinutes, type Store } from '../../../core/stores/domain/store.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
@@ -17,36 +17,36 @@ import {
 } from '../service/setup.ts';
 import { hashClient } from '../../../pages/kit/attempt.ts';
 import { sessionCookie } from '../../../pages/kit/cookie.ts';
-import { alert, inputField, hidden, select } from '../../../pages/kit/form.ts';
 import { amountValue } from '../../../pages/kit/format.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../../../pages/kit/route.ts';
 import {
   currencyOptions,
   currencyText,
-  localeText,
   parseCurrency,
   suggestedLimit,
   suggestionsOf,
   timeZoneOptions,
 } from './setup-choices.ts';
+import { localeText } from '../../../pages/kit/locale-text.ts';
 import {
   ownerValuesOf,
   readOwner,
   readShop,
   shopFields,
   shopValuesOf,
-  type ErrorsOf,
   type NewShop,
   type OwnerField,
   type OwnerValues,
   type ShopField,
   type ShopValues,
 } from './setup-form.ts';
-import { restorePathOf } from '../../backups/pages/restore.ts';
+import { alert, inputField, hidden, select, type ErrorsOf } from '../../../pages/kit/form.ts';
+import { restorePathOf } from './restore.ts';
 import { startSession } from '../../staff/pages/gate/sign-in.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 import { firstServerPath } from '../../email-server/pages/email-server.ts';
-import { developerLinks, purposes, trail, welcomePage } from './welcome.ts';
+import { purposes, trail, welcomePage } from './welcome.ts';
+import { developerLinks } from '../../staff/pages/gate/developer-links.ts';
 import { openRoute, type VisitorPage } from '../../../pages/kit/page-context.ts';
 
 /** A form that opens the demonstration, for people on this machine before there is a real store. */

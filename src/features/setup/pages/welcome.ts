@@ -3,31 +3,12 @@
 import { currencyOf, type Currency } from '../../../core/money/domain/currency.ts';
 import { pagePaths } from '../../../http/page-paths.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
-import { hasRealStores } from '../../../core/stores/service/store.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { documentOf, mark } from '../../../pages/kit/page.ts';
-import type { ConsoleRequest } from '../../../pages/kit/request.ts';
-import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import { fill, type PageLanguage, textsOf } from '../../../pages/kit/texts.ts';
 import type { VisitorPage } from '../../../pages/kit/page-context.ts';
 
 export const setupTexts = textsOf('setup');
-
-type DeveloperServices = Pick<ConsoleServices, 'frame' | 'hasKeptEmails' | 'storage'>;
-
-/**
- * Links to the reference of the API and, on this machine in development, to the kept emails. Only an owner can read them
- * after there is a real store.
- */
-export async function developerLinks(
-  { frame: { basePath }, hasKeptEmails, storage }: DeveloperServices,
-  { language, isLocal }: Pick<ConsoleRequest, 'language' | 'isLocal'>,
-): Promise<Markup> {
-  const text = setupTexts[language];
-  const isReadable = hasKeptEmails && isLocal && !(await storage.read(hasRealStores));
-  const emails = isReadable ? markup` <a href="${basePath}/dev/mails">${text.emails}</a>` : undefined;
-  return markup`<a href="${basePath}${pagePaths.reference}">${text.reference}</a>${emails}`;
-}
 
 /** The steps of the first run, with the current one. */
 export function trail(language: PageLanguage, current: 'shop' | 'you'): Markup {

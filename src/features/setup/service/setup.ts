@@ -19,8 +19,6 @@ import { changeEmailSettings } from '../../../core/emails/service/email.ts';
 import { inviteStaff, linkTokens, useLink } from '../../../core/staff/service/staff.ts';
 import { createStore, type NewStore } from '../../../core/stores/service/store.ts';
 
-export { hasOwner } from '../../../core/staff/storage/staff.ts';
-
 const linkPeriodMs = 24 * 60 * 60 * 1_000;
 
 export type SetupLink = {

@@ -14,18 +14,17 @@ import { parseLine } from '../../../core/domain/text.ts';
 import { parseVatRate, vatKinds, type Vat } from '../../../core/money/domain/vat.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { StoreChanges } from '../../../core/stores/service/store.ts';
-import { inputField, select } from '../../../pages/kit/form.ts';
 import { amountText, amountValue, parseTypedAmount } from '../../../pages/kit/format.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import {
   currencyText,
-  localeText,
   parseTimeZone,
   suggestedLimit,
   timeZoneOptions,
 } from '../../setup/pages/setup-choices.ts';
-import type { ErrorsOf } from '../../setup/pages/setup-form.ts';
+import { localeText } from '../../../pages/kit/locale-text.ts';
+import { inputField, select, type ErrorsOf } from '../../../pages/kit/form.ts';
 import { typedFields } from '../../../pages/kit/request.ts';
 import {
   baseOf,

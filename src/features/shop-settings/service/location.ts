@@ -3,10 +3,7 @@
 import type { Location, LocationFields } from '../../../core/stores/domain/location.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { endSessionsOnTill } from '../../../core/staff/storage/session.ts';
-import type { Till } from '../../../core/staff/storage/till.ts';
 import { addLocation, changeLocation, requireLocation } from '../../../core/stores/service/location.ts';
-import { moveTillTo } from '../../till/service/till.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /** @throws Fault those of `asStaff` and `addLocation`. */
@@ -55,21 +52,5 @@ export function* closeLocationAs(ctx: Context, by: ByStaff, id: number, isClosed
       isChanged
         ? { action: isClosed ? 'location-closed' : 'location-reopened', subjectId: id, details: { name } }
         : null,
-  });
-}
-
-/**
- * Sets where a till is; null: at no location. The person on it is signed out, who may not work at the new location.
- * @throws Fault `not-found`; `invalid-parameter` if the location is closed or not the store's; those of `asStaff`.
- */
-export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: number | null): Script<Till> {
-  return yield* asStaff(ctx, by, {
-    permission: 'enrollTills',
-    *change() {
-      const till = yield* moveTillTo({ storeId: by.store.id, id }, locationId);
-      yield* endSessionsOnTill(by.store.id, id, ctx.wallClock.now());
-      return till;
-    },
-    entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),
   });
 }

@@ -8,7 +8,7 @@ import { changedSettings, settingTexts, type SettingName, type SettingTexts } fr
 import type { Context } from '../../../core/storage/context.ts';
 import { saveLogo } from '../../../core/stores/storage/logo.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { saveSetupStep, type SetupStepName } from '../../health/storage/setup-step.ts';
+import { saveSetupStep, type SetupStepName } from '../../../core/stores/storage/setup-step.ts';
 import { changeEmailSettings } from '../../../core/emails/service/email.ts';
 import { changeEmailTexts } from '../../emails/service/wording.ts';
 import { claimSettings, findSettings } from './settings-of-store.ts';

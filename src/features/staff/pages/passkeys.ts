@@ -42,13 +42,13 @@ import {
 import {
   confirmPage,
   accountOf,
-  localPath,
   signInKey,
   signInPage,
   startSession,
   throttledConfirm,
   throttledSignIn,
 } from './gate/sign-in.ts';
+import { localPath } from '../../../pages/kit/local-path.ts';
 import { actingAs } from './people.ts';
 import { browserText } from '../../../pages/kit/user-agent.ts';
 import { get, openRoute, post, type Page, type VisitorPage } from '../../../pages/kit/page-context.ts';

@@ -30,7 +30,7 @@ import {
   type PageResponse,
   type StaffRequest,
 } from '../../../pages/kit/route.ts';
-import { localPath } from '../../staff/pages/gate/sign-in.ts';
+import { localPath } from '../../../pages/kit/local-path.ts';
 import { plural, textsOf } from '../../../pages/kit/texts.ts';
 import { endedNotice } from './resume.ts';
 

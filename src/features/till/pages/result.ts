@@ -5,7 +5,7 @@ import { Fault } from '../../../core/domain/fault.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { isUndoable } from '../../shop-settings/service/limits.ts';
+import { isUndoable } from '../../../core/staff/service/limits.ts';
 import { endRedemptionKey, sumReversed, undoRedemption } from '../service/redemption.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from '../../../pages/kit/format.ts';

@@ -10,7 +10,7 @@ import { scopes } from '../../../core/stores/domain/store.ts';
 import { findTransfer, sumReversals } from '../../../core/money/storage/transfer.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
-import { assertRefundLimit, isUndoable } from '../../shop-settings/service/limits.ts';
+import { assertRefundLimit, isUndoable } from '../../../core/staff/service/limits.ts';
 import { assertMay } from '../../../core/staff/service/permission.ts';
 import { loadCard } from '../../../core/money/service/money.ts';
 import { debit, reverse } from '../../../core/money/service/spend.ts';

@@ -12,7 +12,7 @@ import { findTransfer, listTransfersBefore, sumReversals } from '../../../core/m
 import { requireCard } from '../../../core/money/service/money.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
-import { assertRefundLimit } from '../../shop-settings/service/limits.ts';
+import { assertRefundLimit } from '../../../core/staff/service/limits.ts';
 
 /** An entry, and what of it can still be refunded. */
 export type Refundable = { readonly transfer: Transfer; readonly left: Money };

@@ -19,7 +19,7 @@ import { reverse } from '../../../core/money/service/spend.ts';
 import { topUp } from '../../../core/money/service/top-up.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { changeCard } from '../../card-pages/service/card.ts';
-import { assertSaleLimit } from '../../shop-settings/service/limits.ts';
+import { assertSaleLimit } from '../../../core/staff/service/limits.ts';
 
 export type Sale = Issued & { readonly transferId: number };
 

@@ -15,7 +15,7 @@ import {
   type Till,
 } from '../../../core/staff/storage/till.ts';
 import { signOut } from '../../../core/staff/service/session.ts';
-import { tillsMax, tillTokens } from './till.ts';
+import { moveTillTo, tillsMax, tillTokens } from './till.ts';
 import { tokenHash } from '../../../core/stores/service/secret-token.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
@@ -87,5 +87,21 @@ export function* unlockPinOf(ctx: Context, by: ByStaff, staffId: number): Script
     },
     entryOf: (isUnlocked) =>
       isUnlocked ? { action: 'pin-unlocked', subjectId: staffId, details: {} } : null,
+  });
+}
+
+/**
+ * Sets where a till is; null: at no location. The person on it is signed out, who may not work at the new location.
+ * @throws Fault `not-found`; `invalid-parameter` if the location is closed or not the store's; those of `asStaff`.
+ */
+export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: number | null): Script<Till> {
+  return yield* asStaff(ctx, by, {
+    permission: 'enrollTills',
+    *change() {
+      const till = yield* moveTillTo({ storeId: by.store.id, id }, locationId);
+      yield* endSessionsOnTill(by.store.id, id, ctx.wallClock.now());
+      return till;
+    },
+    entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),
   });
 }

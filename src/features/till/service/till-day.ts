@@ -25,7 +25,6 @@ import { Fault } from '../../../core/domain/fault.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { findTillNames } from '../../../core/staff/storage/till.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
-import { idSkewMaxMs } from '../../books/storage/books.ts';
 import type { Storage } from '../../../database/storage.ts';
 import {
   entryActions,
@@ -35,7 +34,7 @@ import {
   type PeriodPage,
   type ReadAction,
 } from '../storage/till-day.ts';
-import { findTransfer } from '../../../core/money/storage/transfer.ts';
+import { idSkewMaxMs, findTransfer } from '../../../core/money/storage/transfer.ts';
 import { findLocation } from '../../../core/stores/storage/location.ts';
 import { requireCard } from '../../../core/money/service/money.ts';
 import { entryIdOf } from '../../../core/staff/service/as-staff.ts';

@@ -3,7 +3,7 @@
 import type { Account, TransferKind } from '../../../core/money/domain/ledger.ts';
 import type { StaffEntry } from '../domain/till-day.ts';
 import { idsAt } from '../../../platform/random.ts';
-import { idSkewMaxMs } from '../../books/storage/books.ts';
+import { idSkewMaxMs } from '../../../core/money/storage/transfer.ts';
 import { all, sql, toNumber, toNumberOrNull, type Script } from '../../../database/sql/sql.ts';
 import { indexedBy } from '../../../database/sql/fragments.ts';
 
@@ -54,27 +54,6 @@ export function* listStaffEntries(storeId: number, page: PeriodPage): Script<rea
     staffId: Number(row.actor.slice('staff:'.length)),
     locationId: toNumberOrNull(row.location_id),
   }));
-}
-
-/**
- * Returns the sum of what a member of staff has reversed in a period, in minor units. It excludes the reversal of an own
- * debit as a whole within `undoMs` of it, and that of an online sale, whose refund is a row of its own.
- */
-export function* sumRefundsBy(
-  { storeId, actor }: { readonly storeId: number; readonly actor: string },
-  { fromAt, untilAt, undoMs }: Pick<PeriodPage, 'fromAt' | 'untilAt'> & { readonly undoMs: number },
-): Script<bigint> {
-  const { from, until } = idsIn({ after: 0, fromAt, untilAt, limit: 0 });
-  const rows = yield* all(sql<{ amount: bigint }>`
-    select t.amount from transfers t ${indexedBy('transfers_by_staff')}
-    join transfers r on r.store_id = ${storeId} and r.id = t.reverses
-    where t.store_id = ${storeId} and t.id > ${from} and t.id < ${until}
-      and t.actor >= 'staff:' and t.actor < 'staff;' and t.actor = ${actor} and t.kind = 'reversal'
-      and t.created_at >= ${fromAt} and t.created_at < ${untilAt}
-      and not (r.actor = ${actor} and r.kind = 'debit' and r.amount = t.amount
-        and t.created_at < r.created_at + ${undoMs})
-      and not (r.kind = 'issue' and r.debit_account = 'online_sales')`);
-  return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 /** Actions on cards that can belong to an entry of the ledger. */

@@ -4,7 +4,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { dayOf } from '../../../core/domain/day.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import type { RecentActivity } from '../../books/service/activity.ts';
+import type { RecentActivity } from '../service/activity.ts';
 import type { Activity } from '../storage/today.ts';
 import { actorName } from '../../../pages/kit/actors.ts';
 import { signedText, timeElement } from '../../../pages/kit/format.ts';

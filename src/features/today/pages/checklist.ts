@@ -1,12 +1,11 @@
 /** The steps before a shop opens. The list disappears when all of it is done. */
 
 import { backupTool } from '../../backups/pages/tools.ts';
-import { emailServerTool } from '../../email-server/pages/tools.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
-import type { SetupStepName } from '../../health/storage/setup-step.ts';
+import type { SetupStepName } from '../../../core/stores/storage/setup-step.ts';
 import { catalogue, fillPlain } from '../../../pages/kit/texts.ts';
-import { emailServerPath } from '../../email-server/pages/email-server.ts';
+import { emailServerTool, emailServerPath } from '../../emails/pages/server-tool.ts';
 import { backupsPath } from '../../backups/pages/recovery-sheet.ts';
 import type { TodayTexts } from './texts.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';

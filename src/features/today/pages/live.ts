@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { isPermitted, visiblePlaces } from '../../../core/staff/domain/staff.ts';
 import { findSignedIn, sessionTokens } from '../../../core/staff/service/session.ts';
-import { findRecentActivity } from '../../books/service/activity.ts';
+import { findRecentActivity } from '../service/activity.ts';
 import { parallel, resolved } from '../../../core/service/scripts.ts';
 import { activityRows, keyOfActivity, type ActivityRow } from './activity.ts';
 import { cookieNameOf } from '../../../pages/kit/cookie.ts';

@@ -28,7 +28,7 @@ import { findVersionConcern, type VersionConcern } from '../../upgrade/service/v
 import { recordSetupStep } from '../../shop-settings/service/settings.ts';
 import type { EmailCounts } from '../storage/today.ts';
 import type { VerificationRecord } from '../../proofs/storage/verification.ts';
-import type { SetupStep } from '../../health/storage/setup-step.ts';
+import type { SetupStep } from '../../../core/stores/storage/setup-step.ts';
 import { monthsChart } from '../../books/pages/chart.ts';
 import { amountText, figure, timeElement } from '../../../pages/kit/format.ts';
 import { noRow } from './live.ts';

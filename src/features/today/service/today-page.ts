@@ -20,10 +20,10 @@ import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { findWebhooks } from '../../webhooks/storage/webhook.ts';
 import { findVerification, type VerificationRecord } from '../../proofs/storage/verification.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { listSetupSteps, type SetupStep } from '../../health/storage/setup-step.ts';
+import { listSetupSteps, type SetupStep } from '../../../core/stores/storage/setup-step.ts';
 import { countCards, listCards, type CardCount } from '../../../core/cards/service/list.ts';
 import { findManyWrongCodes } from '../../recipient/service/recipient-lookup.ts';
-import { findRecentActivity, type RecentActivity } from '../../books/service/activity.ts';
+import { findRecentActivity, type RecentActivity } from './activity.ts';
 import { int64Max } from '../../../core/domain/int64.ts';
 
 const expiringDays = 30;

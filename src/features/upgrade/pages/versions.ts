@@ -16,7 +16,7 @@ import {
 } from '../../../pages/kit/route.ts';
 import { fill, fillPlain } from '../../../pages/kit/texts.ts';
 import { waitShortly } from '../../../pages/kit/wait.ts';
-import { changeAndNotify, notifyOwners } from '../../health/pages/owner-notice.ts';
+import { changeAndNotify, notifyOwners } from '../../owner-notices/pages/owner-notice.ts';
 
 export const versionsPath = '/settings/machine/versions';
 

@@ -13,7 +13,7 @@ import { findCard, lockCard, type CardKey } from '../../../core/cards/storage/ca
 import { findByCode } from '../../../core/cards/storage/code.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { execute, first, sql, type Script } from '../../../database/sql/sql.ts';
-import { listSetupSteps } from '../../health/storage/setup-step.ts';
+import { listSetupSteps } from '../../../core/stores/storage/setup-step.ts';
 import { findWallet, recordWalletHealth } from './wallet.ts';
 
 function objectIdOf(

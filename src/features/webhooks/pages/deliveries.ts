@@ -24,7 +24,7 @@ import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 import { small, table, tag, type Row } from '../../../pages/kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../../../pages/kit/route.ts';
 import { fill, fillPlain, plural } from '../../../pages/kit/texts.ts';
-import { developerAccess, developersPath, runOrFault } from '../../developers/pages/parts.ts';
+import { developerAccess, developersPath, runOrFault } from './developer-parts.ts';
 import { eventText, pathOfWebhook, requireWebhook, webhooksPath } from './webhook-parts.ts';
 import { webhookPanel } from './webhooks.ts';
 

@@ -17,7 +17,7 @@ import {
   pathOfSecret,
   runOrFault,
   type ShownSecret,
-} from '../../developers/pages/parts.ts';
+} from './developer-parts.ts';
 import {
   chosenTypes,
   eventText,

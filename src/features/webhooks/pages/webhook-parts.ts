@@ -7,7 +7,7 @@ import { showWebhook } from '../service/webhook.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { table, tag } from '../../../pages/kit/parts.ts';
 import { fill } from '../../../pages/kit/texts.ts';
-import { developersPath } from '../../developers/pages/parts.ts';
+import { developersPath } from './developer-parts.ts';
 
 export const webhooksPath = `${developersPath}/webhooks`;
 

@@ -15,7 +15,7 @@ import {
   pathOfSecret,
   runOrFault,
   type ShownSecret,
-} from '../../developers/pages/parts.ts';
+} from './developer-parts.ts';
 import { webhookFormRoutes } from './webhook-form.ts';
 import {
   conditionOf,

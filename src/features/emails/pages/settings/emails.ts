@@ -1,7 +1,6 @@
 /** The settings of the emails: sender, language and reminders, with a preview of each kind of email. */
 
 import { emailTool, type EmailTools } from '../tools.ts';
-import { emailServerTool } from '../../../email-server/pages/tools.ts';
 import { parseSenderAddress } from '../../../../core/domain/email-address.ts';
 import { parseReminderDays, type EmailSettings } from '../../../../core/emails/domain/email.ts';
 import { accepted, rejected, type Parsed } from '../../../../platform/parsed.ts';
@@ -9,10 +8,9 @@ import type { Settings } from '../../../shop-settings/domain/settings.ts';
 import { parseStoreName } from '../../../../core/stores/domain/store.ts';
 import { markup, type Markup } from '../../../../platform/markup.ts';
 import { findLogo } from '../../../shop-settings/service/settings-of-store.ts';
-import { reserveTestEmail } from '../../../email-server/service/test-email.ts';
+import { reserveTestEmail } from '../../service/test-email.ts';
 import { kindOf, previewOf, emailPreviewPanel, rejectedPreview } from './email-preview.ts';
 import { keptNotice } from '../texts.ts';
-import { alert, inputField, select } from '../../../../pages/kit/form.ts';
 import { keyInput } from '../../../../pages/kit/once.ts';
 import { typedFields } from '../../../../pages/kit/request.ts';
 import type { ConsoleServices } from '../../../../pages/kit/services.ts';
@@ -23,8 +21,8 @@ import {
   type PageResponse,
   type StaffRoute,
 } from '../../../../pages/kit/route.ts';
-import { localeText } from '../../../setup/pages/setup-choices.ts';
-import type { ErrorsOf } from '../../../setup/pages/setup-form.ts';
+import { localeText } from '../../../../pages/kit/locale-text.ts';
+import { alert, inputField, select, type ErrorsOf } from '../../../../pages/kit/form.ts';
 import {
   baseOf,
   checkField,
@@ -38,7 +36,7 @@ import {
   type ShownForm,
 } from '../../../shop-settings/pages/page.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../../../../pages/kit/texts.ts';
-import { emailServerPath } from '../../../email-server/pages/email-server.ts';
+import { emailServerTool, emailServerPath } from '../server-tool.ts';
 import { get, post, type Page } from '../../../../pages/kit/page-context.ts';
 import { walletKindsOf } from '../../../wallets/pages/kinds.ts';
 

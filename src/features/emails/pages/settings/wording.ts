@@ -16,12 +16,11 @@ import {
 import type { Settings } from '../../../shop-settings/domain/settings.ts';
 import { joinMarkup, markup, type Markup } from '../../../../platform/markup.ts';
 import { kindOf, previewOf, emailPreviewPanel, rejectedPreview } from './email-preview.ts';
-import { hidden, inputField, select, textArea } from '../../../../pages/kit/form.ts';
 import { typedFields } from '../../../../pages/kit/request.ts';
 import type { ConsoleServices } from '../../../../pages/kit/services.ts';
 import type { ConsoleResponse, PageResponse, StaffRoute } from '../../../../pages/kit/route.ts';
-import { localeText } from '../../../setup/pages/setup-choices.ts';
-import type { ErrorsOf } from '../../../setup/pages/setup-form.ts';
+import { localeText } from '../../../../pages/kit/locale-text.ts';
+import { hidden, inputField, select, textArea, type ErrorsOf } from '../../../../pages/kit/form.ts';
 import {
   baseOf,
   fieldOf,

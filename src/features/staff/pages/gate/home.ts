@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { isPermitted } from '../../../../core/staff/domain/staff.ts';
-import { hasOwner } from '../../../setup/service/setup.ts';
+import { hasOwner } from '../../../../core/staff/service/staff.ts';
 import { isOwnHost } from '../../../../pages/kit/request.ts';
 import { visitorOf, type VisitorServices } from '../../../../pages/kit/visitor.ts';
 

@@ -1,8 +1,8 @@
 /** Sign in with an address and a password, confirm, and sign out. Passkeys are in `passkeys.ts`. */
 
+import { localPath } from '../../../../pages/kit/local-path.ts';
 import type { StaffMember } from '../../../../core/staff/domain/staff.ts';
 import { parseEmail } from '../../../../core/domain/email-address.ts';
-import type { Store } from '../../../../core/stores/domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../../../platform/markup.ts';
 import { programCommand } from '../../../../platform/program-files.ts';
 import { signOut, type SignInMethod } from '../../../../core/staff/service/session.ts';
@@ -38,10 +38,10 @@ import {
   type ConsoleRoute,
   type PageResponse,
 } from '../../../../pages/kit/route.ts';
-import { hostOfWebsite } from '../../../setup/pages/setup-form.ts';
+import { hostOfWebsite, type Store } from '../../../../core/stores/domain/store.ts';
 import { fill, type PageLanguage, plural, textsOf } from '../../../../pages/kit/texts.ts';
 import { endedNotice } from '../../../till/pages/resume.ts';
-import { developerLinks } from '../../../setup/pages/welcome.ts';
+import { developerLinks } from './developer-links.ts';
 import { openRoute, type VisitorPage, get, post, type Page } from '../../../../pages/kit/page-context.ts';
 
 const texts = textsOf('gate');
@@ -234,11 +234,6 @@ export async function startSession(
 export function accountOf({ storeId, email }: StaffMember): SignInAccount {
   const address = parseEmail(email);
   return { storeId, email: address.ok ? address.value.key : '' };
-}
-
-/** A path of these pages, to continue at after signing in; `/` for anything else. */
-export function localPath(path: string): string {
-  return /^\/(?![/\\])[\w./-]{0,200}(?:\?[\w.=&%+*-]{0,600})?$/.test(path) ? path : '/';
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [

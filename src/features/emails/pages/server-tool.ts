@@ -1,10 +1,21 @@
 /** The tools of pages for the mail server of a store. */
 
+import type { Store } from '../../../core/stores/domain/store.ts';
 import type { MachineRule } from '../../../core/stores/domain/machine.ts';
 import type { Parsed } from '../../../platform/parsed.ts';
 import { ToolKey } from '../../../platform/tools.ts';
-import type { ServiceNotice } from '../../health/pages/tools.ts';
 import type { DomainFinding, EmailTrouble, OpenedServer } from '../domain/server.ts';
+
+/** An email about the service itself. */
+export type ServiceNotice = {
+  readonly store: Pick<Store, 'name' | 'domain'>;
+  readonly to: string;
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  /** Shown in large letters; null: none. */
+  readonly code: string | null;
+  readonly locale: string;
+};
 
 /** The tools that set up the mail server of a store. */
 type ServerTools = {
@@ -29,3 +40,5 @@ type NoticeOutcome = {
   /** Null: the server has accepted the email. */
   readonly trouble: EmailTrouble | null;
 };
+
+export const emailServerPath = '/settings/emails/server';

@@ -3,17 +3,16 @@
  * the change, so that a new limit, another role or a disabled account counts at once.
  */
 
-import type { Context } from '../../../core/storage/context.ts';
-import { addDays, dayOf, startOfDay } from '../../../core/domain/day.ts';
-import { Fault } from '../../../core/domain/fault.ts';
-import { exceeds, formatMoney, type Money } from '../../../core/money/domain/money.ts';
-import { actorOf, type StaffMember } from '../../../core/staff/domain/staff.ts';
-import type { Store } from '../../../core/stores/domain/store.ts';
-import { lockStaffMember } from '../../../core/staff/storage/staff.ts';
+import type { Context } from '../../storage/context.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { Fault } from '../../domain/fault.ts';
+import { exceeds, formatMoney, type Money } from '../../money/domain/money.ts';
+import { actorOf, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../../stores/domain/store.ts';
+import { lockStaffMember } from '../storage/staff.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { sumRefundsBy } from '../../till/storage/till-day.ts';
-import { sumSaleRefundsBy } from '../../online-sales/storage/refund.ts';
-import { sumReversalsBy } from '../../../core/money/storage/transfer.ts';
+import { sumRefundsBy, sumSaleRefundsBy } from '../storage/refund-sums.ts';
+import { sumReversalsBy } from '../../money/storage/transfer.ts';
 
 /**
  * Checks an amount that a member sells: the value of a new card, or what is added to a card.

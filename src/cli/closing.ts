@@ -1,11 +1,11 @@
 /** Commands that write many entries sum the days that are over, so that reports and pages need not wait for it. */
 
-import type { DatabaseConfig } from '../../../start/config.ts';
-import type { Database } from '../../../start/database.ts';
-import { closeDays } from '../service/closing.ts';
-import { appendEntries } from '../../proofs/service/log.ts';
-import { assessClock, findClockEvidence } from '../../../core/service/clock.ts';
-import { beat } from '../../../database/heartbeat.ts';
+import type { DatabaseConfig } from '../start/config.ts';
+import type { Database } from '../start/database.ts';
+import { closeDays } from '../features/books/service/closing.ts';
+import { appendEntries } from '../features/proofs/service/log.ts';
+import { assessClock, findClockEvidence } from '../core/service/clock.ts';
+import { beat } from '../database/heartbeat.ts';
 
 /**
  * The instant (ms) up to which a command can rely on the clock, by the evidence with which a service starts. It is called

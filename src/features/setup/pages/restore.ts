@@ -1,12 +1,12 @@
 /** “I have a backup”: the upload, the key of the recovery sheet, and the name of the shop, before there is a shop. */
 
-import { restoreTool, backupTool } from './tools.ts';
+import { restoreTool, backupTool } from '../../backups/pages/tools.ts';
 import { Fault } from '../../../core/domain/fault.ts';
-import { sliceBytes, type RestoreState, type RestoreTools } from '../domain/restore.ts';
-import { s3SecretLengthMax } from '../domain/backup.ts';
+import { sliceBytes, type RestoreState, type RestoreTools } from '../../backups/domain/restore.ts';
+import { s3SecretLengthMax } from '../../backups/domain/backup.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { Secret } from '../../../platform/secret.ts';
-import { findSetupProgress, isOpenSetupLink } from '../../setup/service/setup.ts';
+import { findSetupProgress, isOpenSetupLink } from '../service/setup.ts';
 import { alert, inputField } from '../../../pages/kit/form.ts';
 import { timeText } from '../../../pages/kit/format.ts';
 import { gatePage } from '../../../pages/kit/page.ts';
@@ -20,7 +20,7 @@ import {
   bucketValuesOf,
   readBucket,
   type BucketField,
-} from './backup-place.ts';
+} from '../../backups/pages/backup-place.ts';
 
 /** The path of the pages for a link. */
 export function restorePathOf(token: string): string {

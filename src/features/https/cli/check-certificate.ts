@@ -1,17 +1,17 @@
 /** The certificate of HTTPS that the service itself serves. */
 
-import { assessCertificate } from '../../health/domain/health.ts';
+import { assessCertificate } from '../domain/failure.ts';
 import type { HttpsConfig } from '../../../start/config.ts';
 import {
   CertificateError,
   periodProblem,
   readCertificate,
   type Certificate,
-} from '../../https/platform/certificates/certificate.ts';
-import { readCertificateFiles } from '../../https/platform/certificates/files.ts';
-import { openCertificateFolder, type StoredState } from '../../https/platform/certificates/folder.ts';
+} from '../platform/certificates/certificate.ts';
+import { readCertificateFiles } from '../platform/certificates/files.ts';
+import { openCertificateFolder, type StoredState } from '../platform/certificates/folder.ts';
 import { systemClock } from '../../../platform/clock.ts';
-import { failure, ok, warning, type DoctorFinding } from './finding.ts';
+import { failure, ok, warning, type DoctorFinding } from '../../../cli/finding.ts';
 
 export async function checkCertificate(
   https: HttpsConfig,

@@ -2,7 +2,7 @@
 
 import { emailBackoff, nextAttempt } from '../../../delivery/backoff.ts';
 import type { Notice } from '../../emails/delivery/notice.ts';
-import { assessCertificate, type CertificateFailure } from '../domain/health.ts';
+import { assessCertificate, type CertificateFailure } from '../../https/domain/failure.ts';
 import type { MachineRule } from '../../../core/stores/domain/machine.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Log } from '../../../platform/log.ts';

@@ -5,7 +5,7 @@ import type { EntryPlaces } from '../../../core/stores/domain/location.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { listActionsNear } from '../../card-pages/storage/staff-action.ts';
-import { listNewestFailures, listNewestMovements, type Activity } from '../../today/storage/today.ts';
+import { listNewestFailures, listNewestMovements, type Activity } from '../storage/today.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { entryIdOf } from '../../../core/staff/service/as-staff.ts';
 import { listActors, type Actors } from '../../../core/staff/service/actors.ts';

@@ -1,7 +1,7 @@
 /** Emails to all owners of a store: about a change that matters to them, and about the certificate. */
 
 import { ownerNoticesTool, type SendOwnerNotices } from './tools.ts';
-import type { CertificateFailure } from '../domain/health.ts';
+import type { CertificateFailure } from '../../https/domain/failure.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { enqueueOwnerNotices, type NoticeContent } from '../service/owner-notices.ts';
 import type { Script } from '../../../database/sql/sql.ts';

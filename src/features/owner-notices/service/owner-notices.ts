@@ -4,7 +4,7 @@ import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import { deleteOldOccasions, insertOwnerNotice, type NoticeContent } from '../storage/owner-notice.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { listOwnerAddresses } from '../../email-server/service/server.ts';
+import { listOwnerAddresses } from '../../../core/staff/service/actors.ts';
 
 export {
   claimOwnerNotices,

@@ -1,9 +1,9 @@
 /** The findings of `largesse doctor`. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { errorText } from '../../../platform/system-error.ts';
-import { Fault } from '../../../core/domain/fault.ts';
-import { describeFault } from '../../../cli/failure.ts';
+import { errorText } from '../platform/system-error.ts';
+import { Fault } from '../core/domain/fault.ts';
+import { describeFault } from './failure.ts';
 
 /** The checks, in the order of their findings. */
 export const checkNames = [
