@@ -24,7 +24,7 @@ import { requestWriter, type RequestWriter } from '../features/developers/servic
 import { continueBatch } from '../features/batches/service/batch.ts';
 import { paceByRequests } from '../features/batches/service/pace.ts';
 import { recordTokenUses } from '../core/stores/service/caller.ts';
-import { appendEntries } from '../features/proofs/service/log.ts';
+import { createAppending } from '../features/proofs/service/log.ts';
 import { recordRetiredCodeUses } from '../core/cards/service/lookup-throttle.ts';
 import { recordTries } from '../features/stock/service/tries.ts';
 import { continueStock } from '../features/stock/service/stock.ts';
@@ -83,13 +83,14 @@ export function startBackground(options: Options): Background {
   const storage = stoppable(options.database.storage, () => isStopping);
   const database = { ...options.database, storage };
   const tools = { ctx, storage, limits, retention };
-  const append = retryLater(() => appendEntries(database), limits.logRetryMs);
+  const appendEntries = createAppending(database);
+  const append = retryLater(appendEntries, limits.logRetryMs);
   const { canSend } = options.email;
   const { trustedUntil } = options;
   const due = new DueWork(tools, {
     canSend,
     trustedUntil,
-    append: () => appendEntries(database),
+    append: appendEntries,
     accountants,
     onlineSales,
   });

@@ -33,6 +33,7 @@ import {
   listBackfilled,
   listNewEntries,
   beginCursor,
+  beginCursors,
   lockCursors,
   moveBackfill,
 } from '../../src/features/proofs/storage/log-cursor.ts';
@@ -147,6 +148,7 @@ function given(any: () => never): readonly (() => unknown)[] {
       return [
         () => lockCursors(source, [1]),
         () => beginCursor(source, 1),
+        () => beginCursors(1),
         () => listNewEntries(cursor, 1),
         () => listBackfilled(backfill, 1),
         () => moveBackfill(backfill, null),

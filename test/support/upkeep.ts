@@ -15,7 +15,7 @@ import {
   listDueEmails,
   type ClaimedEmail,
 } from '../../src/features/emails/storage/queue.ts';
-import { listOwnersToAppend } from '../../src/features/proofs/storage/log-cursor.ts';
+import { listOwnersToAppend, listOwnersToBegin } from '../../src/features/proofs/storage/log-cursor.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
 
 /** Closes up to `limit` expired holds of all stores. @returns whether there can be more. */
@@ -54,13 +54,19 @@ export function* claimEmails({
   return yield* claimFound(yield* listDueEmails(claim.now, limit), claim);
 }
 
+/** At most 32 owners of cursors. */
+function* listOwners(): Script<readonly number[]> {
+  const toBegin = yield* listOwnersToBegin(32);
+  return toBegin.length > 0 ? toBegin.slice(0, 32) : (yield* listOwnersToAppend(32)).slice(0, 32);
+}
+
 /** Whether there are entries that a log does not contain, or a cursor that has to begin. */
 export function* hasEntriesToAppend(): Script<boolean> {
-  return (yield* listOwnersToAppend(1)).length > 0;
+  return (yield* listOwners()).length > 0;
 }
 
 /** Appends new entries of all stores to their logs. @returns whether there can be more. */
 export function* appendNewEntries(ctx: Context): Script<boolean> {
-  const owners = yield* listOwnersToAppend(32);
+  const owners = yield* listOwners();
   return owners.length > 0 && (yield* appendOf(ctx, owners)) !== 'nothing';
 }

@@ -16,6 +16,9 @@ export const postgresDialect: Dialect = {
     'final order': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
     'newest transaction': 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint',
     'oldest transaction': 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+    'quiet place': `(
+      select case when pg_snapshot_xmin(s) = pg_snapshot_xmax(s) then pg_snapshot_xmax(s)::text::bigint end
+      from pg_current_snapshot() s)`,
     'catalog columns': `(
       select t.relname::text as table_name, a.attname::text as column_name,
         coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place
@@ -57,6 +60,8 @@ export const citusDialect: Dialect = {
   fragments: {
     ...postgresDialect.fragments,
     'final order': hasEndedOf('transaction_id'),
+    // A server knows only its own transactions.
+    'quiet place': 'cast(null as bigint)',
     ...citusEntryOrder,
   },
 };

@@ -31,7 +31,8 @@ function startOf<T extends EntryTable>(table: T, text: string) {
   return { [`start of ${table}`]: text } as Pick<Fragments, `start of ${T}`>;
 }
 
-const hasEnded = `t.transaction_id < ${oldest}`;
+/** The server reads the number once, not for each cursor. */
+const hasEnded = `t.transaction_id < (select ${oldest})`;
 /** Transactions below this number have ended. */
 const start = `(select ${oldest} - 1 as place, 9007199254740991 as last_id where cast(0 as bigint) <>`;
 const stale = 'c.place >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint';

@@ -18,6 +18,7 @@ type FragmentName =
   | 'final order'
   | 'newest transaction'
   | 'oldest transaction'
+  | 'quiet place'
   | 'catalog columns'
   | 'catalog references'
   | 'catalog triggers'
@@ -72,6 +73,9 @@ export const newestTransaction = ofEngine('newest transaction');
 
 /** The lowest number of an open transaction. */
 export const oldestTransaction = ofEngine('oldest transaction');
+
+/** A number that every later commit changes; null while older transactions are open, or if the engine has no such number. */
+export const quietPlace = ofEngine('quiet place');
 
 /** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
 export const catalogColumns = ofEngine('catalog columns');

@@ -184,6 +184,7 @@ export const sqliteDialect: Dialect = {
     'final order': 'true',
     'newest transaction': '0',
     'oldest transaction': '0',
+    'quiet place': 'null',
     'catalog columns': `(
       select t.name as table_name, c.name as column_name, c.pk as key_place
       from sqlite_schema t, pragma_table_info(t.name) c

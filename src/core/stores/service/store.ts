@@ -21,6 +21,7 @@ import {
   type StoreRecord,
 } from '../storage/store.ts';
 import { recordStoreChange } from '../storage/change.ts';
+import { beginCursors } from '../../../features/proofs/storage/log-cursor.ts';
 import { insertFirstWork, makeWorkDue } from '../storage/work.ts';
 
 export { hasRealStores } from '../storage/store.ts';
@@ -56,8 +57,14 @@ export function* createStore(ctx: Context, settings: NewStore): Script<Store> {
   if (!(yield* insertStore(ctx, record))) {
     throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
   }
-  yield* insertFirstWork(ctx, record.store.id);
+  yield* beginStore(ctx, record.store.id);
   return record.store;
+}
+
+/** Adds what the background jobs need of a new store. */
+function* beginStore(ctx: Context, storeId: number): Script<void> {
+  yield* insertFirstWork(ctx, storeId);
+  yield* beginCursors(storeId);
 }
 
 function recordOf(
@@ -165,5 +172,5 @@ export function* ensureDemonstrationStore(ctx: Context): Script<void> {
   // If the domain is taken, another process that starts at the same time has created the store.
   if (hasOthers || present) return;
   const record = recordOf(ctx, demonstration, { demonstration: true });
-  if (yield* insertStore(ctx, record)) yield* insertFirstWork(ctx, record.store.id);
+  if (yield* insertStore(ctx, record)) yield* beginStore(ctx, record.store.id);
 }

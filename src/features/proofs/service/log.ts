@@ -27,7 +27,9 @@ import {
   type NewEntry,
   beginCursor,
   findBackfill,
+  findQuietPlace,
   listOwnersToAppend,
+  listOwnersToBegin,
   lockCursors,
   moveBackfill,
   moveCursor,
@@ -106,35 +108,60 @@ export function* openLog(ctx: Context, storeId: number): Script<EntryLog> {
   return log;
 }
 
+type Database = { readonly ctx: Context; readonly storage: Storage };
+
 /**
  * Appends the entries to the logs that are final when it starts. Several processes can do it at the same time. It does
  * not look for entries that are added later, because that would never end under load.
  */
-export async function appendEntries({
-  ctx,
-  storage,
-}: {
-  readonly ctx: Context;
-  readonly storage: Storage;
-}): Promise<void> {
-  for (;;) {
-    // Reads first, because an idle service writes nothing.
-    const owners = await storage.read(() => listOwnersToAppend(batchStores));
-    let hasMore = false;
-    const isFull = owners.length === batchStores;
-    const committed = (done: Appended): void =>
-      void (hasMore ||= done === 'a part' || (isFull && done === 'everything'));
-    await writeByStore(
-      { storage, committed },
-      owners.map((storeId) => ({ storeId })),
-      (some) =>
-        appendNewEntries(
-          ctx,
-          some.map(({ storeId }) => storeId),
-        ),
-    );
-    if (!hasMore) return;
-  }
+export async function appendEntries(database: Database): Promise<void> {
+  await createAppending(database)();
+}
+
+/**
+ * Returns a task that does it. Only its first run looks for cursors that have to begin, and a run reads no cursor if nothing
+ * was committed since one that found nothing.
+ */
+export function createAppending({ ctx, storage }: Database): () => Promise<void> {
+  let hasBegun = false;
+  let quietAt: bigint | null = null;
+  const appendAll = async (list: () => Script<readonly number[]>): Promise<void> => {
+    while (await appendListed({ ctx, storage }, list));
+  };
+  return async () => {
+    if (!hasBegun) await appendAll(() => listOwnersToBegin(batchStores));
+    hasBegun = true;
+    await appendAll(function* listOwners() {
+      const place = yield* findQuietPlace();
+      if (place !== null && place === quietAt) return [];
+      const owners = yield* listOwnersToAppend(batchStores);
+      quietAt = owners.length === 0 ? place : null;
+      return owners;
+    });
+  };
+}
+
+/** Appends entries of the owners that a script finds. @returns whether there are more. */
+async function appendListed(
+  { ctx, storage }: Database,
+  list: () => Script<readonly number[]>,
+): Promise<boolean> {
+  // Reads first, because an idle service writes nothing.
+  const owners = await storage.read(list);
+  let hasMore = false;
+  const isFull = owners.length >= batchStores;
+  const committed = (done: Appended): void =>
+    void (hasMore ||= done === 'a part' || (isFull && done === 'everything'));
+  await writeByStore(
+    { storage, committed },
+    owners.map((storeId) => ({ storeId })),
+    (some) =>
+      appendNewEntries(
+        ctx,
+        some.map(({ storeId }) => storeId),
+      ),
+  );
+  return hasMore;
 }
 
 /** The result of an append: whether there can be more to append. */
@@ -142,7 +169,7 @@ export type Appended = 'nothing' | 'everything' | 'a part';
 
 /**
  * Appends new entries of stores to their logs: about 500 for all cursors together.
- * @param owners at most 32 owners of cursors (`listOwnersToAppend`).
+ * @param owners at most 32 owners of cursors.
  */
 export function* appendNewEntries(ctx: Context, owners: readonly number[]): Script<Appended> {
   yield* lockAppending();

@@ -20,6 +20,7 @@ import {
   forUpdate,
   ownedBy,
   ownerOfStore,
+  quietPlace,
   type EntryTable,
 } from '../../../database/sql/fragments.ts';
 import { findLog } from './log.ts';
@@ -47,30 +48,51 @@ export function* lockAppending(): Script<void> {
 export type Cursor = ReturnType<typeof cursors.read>;
 export type Backfill = ReturnType<typeof backfills.read>;
 
+type OwnerRow = { readonly owner: bigint };
+
+function ownersOf(rows: readonly (readonly OwnerRow[])[]): readonly number[] {
+  return [...new Set(rows.flat().map(({ owner }) => toNumber(owner)))].toSorted(
+    (left, right) => left - right,
+  );
+}
+
 /**
- * Returns owners of cursors that have to begin or to move, and owners of stores with a backfill: at most `limit` of each
- * kind. An owner is a store, or 0 for all stores.
+ * Returns owners of cursors that have to begin: at most `limit` of each kind. An owner is a store, or 0 for all stores. It
+ * reads each store, and is needed only once in each process: a new store has its cursors from the start.
  */
-export function* listOwnersToAppend(limit: number): Script<readonly number[]> {
-  type Row = { owner: bigint };
+export function* listOwnersToBegin(limit: number): Script<readonly number[]> {
   const found = yield* parallel(
     ...entrySources.flatMap((source) => {
-      const { sql: sqlFor, pendingOwners, isStale } = sqlOf[source];
+      const { sql: sqlFor, isStale } = sqlOf[source];
       return [
-        all(sqlFor<Row>`select p.owner from ${pendingOwners} limit ${limit}`),
-        all(sqlFor<Row>`
+        all(sqlFor<OwnerRow>`
           select c.store_id as owner from log_cursors c where c.source = ${source} and ${isStale} limit ${limit}`),
-        all(sqlFor<Row>`
+        all(sqlFor<OwnerRow>`
           select o.id as owner from ${cursorOwners}
           where o.id not in (select store_id from log_cursors where source = ${source}) limit ${limit}`),
       ];
     }),
-    all(sql<Row>`
+  );
+  return ownersOf(found);
+}
+
+/** Returns owners of cursors that have to move, and owners of stores with a backfill: at most `limit` of each kind. */
+export function* listOwnersToAppend(limit: number): Script<readonly number[]> {
+  const found = yield* parallel(
+    ...entrySources.map((source) => {
+      const { sql: sqlFor, pendingOwners } = sqlOf[source];
+      return all(sqlFor<OwnerRow>`select p.owner from ${pendingOwners} limit ${limit}`);
+    }),
+    all(sql<OwnerRow>`
       select distinct ${ownerOfStore} as owner from log_backfills limit ${limit}`),
   );
-  return [...new Set(found.flat().map(({ owner }) => toNumber(owner)))].toSorted(
-    (left, right) => left - right,
-  );
+  return ownersOf(found);
+}
+
+/** Returns a number that every later commit changes. Null: it is not known. */
+export function* findQuietPlace(): Script<bigint | null> {
+  const { place } = yield* one(sql<{ place: bigint | null }>`select ${quietPlace} as place`);
+  return place;
 }
 
 /** Returns the owner of a store's cursors. */
@@ -97,8 +119,8 @@ export function* lockCursors(
   return found.map((row) => (row && row.is_stale === 0n ? cursors.read(row) : undefined));
 }
 
-/** Begins a cursor that is missing, or whose place is not one of this database, at the end. Earlier entries are backfilled. */
-export function* beginCursor(source: EntryTable, owner: number): Script<Cursor> {
+/** Begins a cursor at the end, or begins it again. */
+function* insertCursor(source: EntryTable, owner: number): Script<Cursor> {
   const { sql: sqlFor, start } = sqlOf[source];
   const { place, last_id: lastId } = yield* one(sqlFor<{ place: bigint; last_id: bigint }>`
     select s.place, s.last_id from ${start} ${owner}) s`);
@@ -106,13 +128,25 @@ export function* beginCursor(source: EntryTable, owner: number): Script<Cursor> 
   yield* execute(sql`
     insert into log_cursors (${cursors.names}) values (${cursors.values(cursor)})
     on conflict (store_id, source) do update set ${cursors.excluded}`);
+  return cursor;
+}
+
+/** Begins the cursors of a new store, which has no entries. */
+export function* beginCursors(storeId: number): Script<void> {
+  const owner = yield* findCursorOwner(storeId);
+  if (owner === storeId) for (const source of entrySources) yield* insertCursor(source, owner);
+}
+
+/** Begins a cursor that is missing, or whose place is not one of this database, at the end. Earlier entries are backfilled. */
+export function* beginCursor(source: EntryTable, owner: number): Script<Cursor> {
+  const cursor = yield* insertCursor(source, owner);
   const stores = yield* all(
     sql<{
       id: bigint;
     }>`select id from stores where cast(${owner} as bigint) in (0, id) and status <> 'arriving'`,
   );
   for (const { id } of stores) {
-    const backfill = { storeId: toNumber(id), source, afterId: 0, untilPlace: place };
+    const backfill = { storeId: toNumber(id), source, afterId: 0, untilPlace: cursor.place };
     yield* execute(sql`
       insert into log_backfills (${backfills.names}) values (${backfills.values(backfill)})
       on conflict (store_id, source) do update set ${backfills.excluded}`);
@@ -231,7 +265,10 @@ export function* passCopiedEntries(storeId: number): Script<boolean> {
     const last = yield* first(sqlFor<{ place: bigint; id: bigint }>`
       select ${entryPlace} as place, id from ${table} where store_id = ${storeId}
       order by ${entryPlace} desc, id desc limit 1`);
-    if (!last) continue;
+    if (!last) {
+      if (owner !== 0) yield* insertCursor(source, owner);
+      continue;
+    }
     if (owner === 0) {
       const [cursor] = yield* lockCursors(source, [owner]);
       if (!cursor || cursor.place < last.place) return false;
