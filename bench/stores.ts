@@ -6,8 +6,9 @@
  *   --seconds 120        of the measurement
  *   --tree .             or a commit, or a folder with a working tree
  *
- * It shows how long a start takes, and the share of a core that the service and the database server use afterwards. The
- * first minute does not count. There are no limits, because times depend on the machine.
+ * It shows how long a start takes and how much processor time it needs until then, and the share of a core that the service
+ * and the database server use afterwards. The first minute does not count. There are no limits, because times depend on the
+ * machine.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +23,7 @@ import type * as Stores from '../src/core/stores/service/store.ts';
 import type * as Currencies from '../src/core/money/domain/currency.ts';
 import { createFile, stop, type Database } from './fixture.ts';
 import { createDatabase, startDatabase } from './postgres.ts';
-import { killServers, largesse, startService, type Environment } from './processes.ts';
+import { killServers, largesse, startService, type Environment, type Server } from './processes.ts';
 import { openTree } from './tree.ts';
 
 const { values } = parseArgs({
@@ -79,27 +80,31 @@ async function measure(root: string, folder: string, database: Database): Promis
   largesse(tree, environment, ['token', 'create', '--store', 'shop-0.example']);
   await database.settle();
   const options = { environment: { ...environment, LOG_LEVEL: 'warn' }, log: join(folder, 'service.log') };
-  const first = await startService(tree, options);
+  const ofServer = async (): Promise<number> => (await database.usage?.())?.micros ?? 0;
+  const starts: string[] = [];
+  const start = async (): Promise<Server> => {
+    const before = await ofServer();
+    const service = await startService(tree, options);
+    const micros = service.usage().micros + (await ofServer()) - before;
+    starts.push(`${(service.readyAfterMs / 1_000).toFixed(2)} s (${(micros / 1e6).toFixed(2)} s)`);
+    return service;
+  };
+  const first = await start();
   await wait(settledAfterMs);
   const seconds = Number(values.seconds);
   const usageOf = async (): Promise<readonly [service: number, server: number]> => [
     first.usage().micros,
-    (await database.usage?.())?.micros ?? 0,
+    await ofServer(),
   ];
   const before = await usageOf();
   await wait(seconds * 1_000);
   const after = await usageOf();
   await stop(first);
-  const starts = [first.readyAfterMs];
-  for (let again = 0; again < 2; again += 1) {
-    const service = await startService(tree, options);
-    starts.push(service.readyAfterMs);
-    await stop(service);
-  }
+  for (let again = 0; again < 2; again += 1) await stop(await start());
   const share = (place: 0 | 1): string => ((after[place] - before[place]) / 1e4 / seconds).toFixed(2);
   console.log(
-    `${values.stores} stores, ${values.engine}, ${tree.revision}: ready after ` +
-      `${starts.map((ms) => `${(ms / 1_000).toFixed(2)} s`).join(', ')}; then idle, ` +
+    `${values.stores} stores, ${values.engine}, ${tree.revision}: ready after (processor time) ` +
+      `${starts.join(', ')}; then idle, ` +
       `${share(0)} % of a core in the service` +
       (database.usage ? `, ${share(1)} % in the server` : ''),
   );

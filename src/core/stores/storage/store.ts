@@ -9,16 +9,7 @@ import type { AccountNames, Store, StoreStatus } from '../domain/store.ts';
 import { formatVat, readVat } from '../../money/domain/vat.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from '../../../database/sql/columns.ts';
-import {
-  all,
-  first,
-  execute,
-  one,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-} from '../../../database/sql/sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 import { forUpdate, fragment } from '../../../database/sql/fragments.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
@@ -201,10 +192,11 @@ export function* hasSeveralRealStores(): Script<boolean> {
 
 /** Returns when the first store other than the demonstration store was created (ms); null: there is none. */
 export function* findFirstRealStoreAt(): Script<number | null> {
-  const { first_at: firstAt } = yield* one(
-    sql<{ first_at: bigint | null }>`select min(created_at) as first_at from stores where demonstration = 0`,
+  // Ids rise with the time, so the first row along the primary key is enough.
+  const row = yield* first(
+    sql<{ created_at: bigint }>`select created_at from stores where demonstration = 0 order by id limit 1`,
   );
-  return toNumberOrNull(firstAt);
+  return row ? toNumber(row.created_at) : null;
 }
 
 /** Returns the oldest store other than the demonstration store. */
