@@ -2,7 +2,7 @@
  * `npm run bench:stores`: a service with many stores without cards, which gets no requests.
  *
  *   --stores 10000       in a new database
- *   --engine embedded    or postgres
+ *   --engine embedded    or postgres, or citus: a cluster of two workers (test/citus/README.md)
  *   --seconds 120        of the measurement
  *   --tree .             or a commit, or a folder with a working tree
  *
@@ -23,8 +23,22 @@ import type * as Stores from '../src/core/stores/service/store.ts';
 import type * as Currencies from '../src/core/money/domain/currency.ts';
 import { createFile, stop, type Database } from './fixture.ts';
 import { createDatabase, startDatabase } from './postgres.ts';
-import { killServers, largesse, startService, type Environment, type Server } from './processes.ts';
+import {
+  cpuMicros,
+  killServers,
+  largesse,
+  startService,
+  type Environment,
+  type Server,
+} from './processes.ts';
 import { openTree } from './tree.ts';
+import {
+  createDatabase as createCitusDatabase,
+  migrate,
+  startCluster,
+  type Cluster,
+} from '../test/citus/cluster.ts';
+import { queryOnce } from '../test/support/postgres-client.ts';
 
 const { values } = parseArgs({
   options: {
@@ -72,9 +86,35 @@ async function fill(root: string, environment: Environment): Promise<void> {
     });
 }
 
-async function measure(root: string, folder: string, database: Database): Promise<void> {
+function environmentOf(url: string, folder: string): Environment {
+  return { DATABASE_URL: url, KEYS_FILE: join(folder, 'keys.json') };
+}
+
+/** A database of a cluster, whose usage is that of all servers. */
+function databaseOn(
+  { coordinator, workers }: Cluster,
+  url: string,
+): Pick<Database, 'url' | 'usage' | 'settle'> {
+  const servers = [coordinator, ...workers];
+  return {
+    url,
+    usage: () =>
+      Promise.resolve({ micros: cpuMicros(servers.flatMap(({ processes }) => processes)), bytes: 0 }),
+    async settle() {
+      await queryOnce(url, 'vacuum analyze');
+      for (const server of servers) await server.query('checkpoint');
+      return 0;
+    },
+  };
+}
+
+async function measure(
+  root: string,
+  folder: string,
+  database: Pick<Database, 'url' | 'usage' | 'settle'>,
+): Promise<void> {
   const tree = openTree(root, { folder });
-  const environment = { DATABASE_URL: database.url, KEYS_FILE: join(folder, 'keys.json') };
+  const environment = environmentOf(database.url, folder);
   console.error(`adding ${values.stores} stores`);
   await fill(tree.root, environment);
   largesse(tree, environment, ['token', 'create', '--store', 'shop-0.example']);
@@ -115,6 +155,11 @@ try {
   if (values.engine === 'embedded') {
     await using database = createFile(folder);
     await measure(values.tree, folder, database);
+  } else if (values.engine === 'citus') {
+    await using cluster = await startCluster();
+    const url = await createCitusDatabase(cluster, 'stores');
+    await migrate(environmentOf(url, folder));
+    await measure(values.tree, folder, databaseOn(cluster, url));
   } else {
     await using postgres = await startDatabase();
     await using database = await createDatabase(postgres, 'stores');

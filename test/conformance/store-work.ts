@@ -146,7 +146,7 @@ async function remindAll(process: JobTools): Promise<number> {
 /** A random change of a random store. */
 async function change(
   random: Seeded,
-  { ctx, storage }: Pick<JobTools, 'ctx' | 'storage'>,
+  { ctx, storage, passHour }: Pick<JobTools, 'ctx' | 'storage'> & { readonly passHour: () => void },
   domains: string[],
 ) {
   const [domain = ''] = random.chooseSome(domains, 1);
@@ -203,7 +203,8 @@ async function change(
       await requestWriter({ ctx, storage }).write(new Map([[store.id, { requests: [], dropped: 1 }]]));
       return;
     case 5:
-      // All emails and deliveries that wait end.
+      // All emails and deliveries that wait end. A store with rows that had to stay is read again after an hour.
+      passHour();
       await storage.write(() =>
         execute(
           sql`
@@ -264,10 +265,11 @@ export function testStoreWork(factory: StorageFactory): void {
     const contextOf = (): Context => ({ ...first, keys: keysOf(masters) });
     const domains: string[] = [];
     let processes = [processOf({ ctx: contextOf(), storage }), processOf({ ctx: contextOf(), storage })];
-    for (let step = 0; step < 25; step += 1) {
+    for (let step = 0; step < 40; step += 1) {
       const [one] = processes;
       assert(one);
-      for (let made = random.between(0, 4); made > 0; made -= 1) await change(random, one, domains);
+      for (let made = random.between(0, 4); made > 0; made -= 1)
+        await change(random, { ...one, passHour: () => first.clock.advance(hourMs) }, domains);
       first.clock.advance(random() < 0.6 ? random.between(0, 5 * hourMs) : random.between(0, random() < 0.2 ? 40 * dayMs : 2 * dayMs)); // prettier-ignore
       if (random() < 0.1) {
         if (random() < 0.5) masters.unshift(masterKey(`k${step}`, (step % 250) + 2));
