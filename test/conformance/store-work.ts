@@ -11,6 +11,7 @@ import { createCheckpoints, recordExpiries } from '../../src/jobs/due.ts';
 import { eraseOld, eraseOldRequests, eraseOutdated } from '../../src/jobs/erasing.ts';
 import type { JobTools } from '../../src/jobs/job.ts';
 import { remind } from '../../src/features/emails/jobs/reminders.ts';
+import { idEpoch, plainClock, wallClockOf } from '../../src/platform/clock.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 import { limits } from '../../src/platform/limits.ts';
 import { beginClosing, closeDays } from '../../src/features/books/service/closing.ts';
@@ -84,6 +85,12 @@ function processOf(opened: Pick<JobTools, 'ctx' | 'storage'>): Process {
   };
 }
 
+/** Stores are read for old rows at most once an hour. */
+function anHourBefore(ctx: Context): Context {
+  const clock = plainClock(() => ctx.clock.now() - hourMs);
+  return { ...ctx, clock, wallClock: wallClockOf(clock) };
+}
+
 /** The kinds of work that a scan of a store finds. */
 async function scan({ ctx, storage }: JobTools, store: Store): Promise<readonly WorkKind[]> {
   const trustedUntil = Number.POSITIVE_INFINITY;
@@ -96,7 +103,8 @@ async function scan({ ctx, storage }: JobTools, store: Store): Promise<readonly 
   add('checkpoint', !(await storage.read(() => needsNoCheckpoint(ctx, store))));
   add('expiry', await storage.read(() => hasExpiryToRecord(ctx, store)));
   add('months', (await storage.read(() => findMonthsWork(ctx, store))).hasDue);
-  add('access', await storage.read(() => hasOldAccess(ctx, store.id, retention.sessionsMs)));
+  const late = anHourBefore(ctx);
+  add('access', await storage.read(() => hasOldAccess(late, store.id, retention.sessionsMs)));
   // Events that a webhook still has to deliver stay.
   const waiting = await storage.read(() =>
     all(sql`select 1 as one from webhook_deliveries where store_id = ${store.id} and next_at is not null`),
@@ -104,14 +112,14 @@ async function scan({ ctx, storage }: JobTools, store: Store): Promise<readonly 
   const range = { storeId: store.id, after: 0 };
   add(
     'events',
-    waiting.length === 0 && (await storage.read(() => hasOldEvents(ctx, range, retention.eventsMs))),
+    waiting.length === 0 && (await storage.read(() => hasOldEvents(late, range, retention.eventsMs))),
   );
   add(
     'deliveries',
-    (await storage.read(() => listWebhooksWithOldDeliveries(ctx, store.id, retention))).length > 0,
+    (await storage.read(() => listWebhooksWithOldDeliveries(late, store.id, retention))).length > 0,
   );
-  add('requests', await storage.read(() => hasOldRequests(ctx, store.id)));
-  const before = ctx.clock.now() - retention.emailsMs;
+  add('requests', await storage.read(() => hasOldRequests(late, store.id)));
+  const before = late.clock.retainFrom(retention.emailsMs);
   const emails = await storage.read(() =>
     all(sql`
       select 1 as one from email_deliveries
@@ -316,12 +324,35 @@ export function testStoreWork(factory: StorageFactory): void {
     await opened.issue({ expiresOn: dayOf(ctx.clock.now(), 'UTC') });
     assert.deepEqual(await dueKinds(), [], 'a creation writes no row about the store');
     await untilAppended(opened);
-    assert.deepEqual(await dueKinds(), ['closing', 'checkpoint', 'expiry']);
+    assert.deepEqual(await dueKinds(), ['closing', 'checkpoint', 'expiry', 'events']);
     await process.run();
     assert.deepEqual(await dueKinds(), []);
     ctx.clock.advance(dayMs);
     assert.deepEqual(await dueKinds(), ['closing', 'checkpoint', 'expiry', 'requests']);
     assert.ok(await storage.read(() => findStore(store.id)));
+  });
+
+  test('an old event that stayed as the newest is erased after the next one', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage, store } = opened;
+    const process = processOf(opened);
+    const countOld = async (): Promise<number> => {
+      const before = (ctx.clock.now() - retention.eventsMs - idEpoch) * 4_096;
+      const rows = await storage.read(() =>
+        all(sql`select id from events where store_id = ${store.id} and id < ${before}`),
+      );
+      return rows.length;
+    };
+    await opened.issue();
+    await untilAppended(opened);
+    await process.run();
+    ctx.clock.advance(retention.eventsMs + 2 * dayMs);
+    await eraseOld(process);
+    assert.equal(await countOld(), 1, 'the newest event stays');
+    await opened.issue();
+    await untilAppended(opened);
+    await eraseOld(process);
+    assert.equal(await countOld(), 0);
   });
 
   test('a change while a job reads a store is not lost', async () => {

@@ -233,8 +233,8 @@ function* continueBackfill(ctx: Context, backfill: Backfill): Script<void> {
 
 /** Appends entries to a log that the transaction has locked. */
 function* append(ctx: Context, { storeId, size }: EntryLog, entries: readonly LogEntry[]): Script<void> {
-  // Every change that can make a card expire, or expire soon, is an entry.
-  yield* makeWorkDue(ctx, storeId, ['checkpoint', 'expiry']);
+  // Every change that can make a card expire, or expire soon, is an entry. The newest event stays until there is another one.
+  yield* makeWorkDue(ctx, storeId, ['checkpoint', 'expiry', 'events']);
   let page = Math.floor(size / pageEntries);
   let onPage: EntryId[] = [];
   let leaves: Uint8Array[] = [];
