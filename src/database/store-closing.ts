@@ -12,6 +12,9 @@ export const storeClosedMessage = 'the store is closed';
 /** The triggers of a store begin with this prefix and its id. */
 const prefix = 'store_closed_';
 
+/** The triggers that record the changes of a store while it moves out of a file begin with this prefix. */
+export const movingPrefix = 'store_moving_';
+
 const operations = ['insert', 'update', 'delete'] as const;
 type Operation = (typeof operations)[number];
 
@@ -92,8 +95,9 @@ export function* openTable(storeId: number, table: string): Script<void> {
 }
 
 /**
- * Removes the triggers of all closed stores, so that a migration can change their rows. The stores stay closed: an
- * update restarts the processes whose requests the triggers rejected.
+ * Removes the triggers of all closed stores, so that a migration can change their rows, and those of stores that move while
+ * they are open, whose copies begin again. Closed stores stay closed: an update restarts the processes whose requests the
+ * triggers rejected.
  */
 export function* openAllTables(): Script<void> {
   const found = yield* all(
@@ -103,7 +107,7 @@ export function* openAllTables(): Script<void> {
     }>`select trigger_name, table_name from ${catalogTriggers}`,
   );
   const guards = found
-    .filter(({ trigger_name: name }) => name.startsWith(prefix))
+    .filter(({ trigger_name: name }) => name.startsWith(prefix) || name.startsWith(movingPrefix))
     .map(({ trigger_name: name, table_name: table }) => ({ name, table }));
   if (guards.length > 0) yield* execute(...guards.map((guard) => once(removal(guard))));
 }

@@ -3,11 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import { workKinds } from '../../src/core/stores/storage/work.ts';
-import { setTimeout as wait } from 'node:timers/promises';
 import { copyDatabase } from '../../src/features/moves/cli/copying.ts';
-import { moveStore, type MoveSide } from '../../src/features/moves/cli/store-copying.ts';
-import type { Context } from '../../src/core/storage/context.ts';
-import type { WrittenEvent } from '../../src/core/events/domain/event.ts';
+import type { MoveSide } from '../../src/cli/moving.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
 import { inviteStaff, linkTokens, openLink } from '../../src/core/staff/service/staff.ts';
@@ -17,10 +14,8 @@ import { claimDeliveries, listDueWebhooks } from '../../src/features/webhooks/st
 import { listExpiredHolds } from '../../src/core/money/storage/hold.ts';
 import { listOpenStores } from '../../src/core/stores/storage/store.ts';
 import { openWebhookSecret } from '../../src/features/webhooks/storage/webhook.ts';
-import type { Store } from '../../src/core/stores/domain/store.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { checkKeys } from '../../src/features/proofs/service/key-check.ts';
-import { appendEntries } from '../../src/features/proofs/service/log.ts';
 import { debit } from '../../src/core/money/service/spend.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import {
@@ -32,8 +27,6 @@ import {
 } from '../../src/features/moves/service/store-copy.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
 import { listPublishedEvents } from '../../src/features/webhooks/service/event.ts';
-import { listFirstEvents } from '../../src/core/events/storage/event.ts';
-import { findLog } from '../../src/features/proofs/storage/log.ts';
 import { findCardIdByCode } from '../../src/core/cards/storage/code.ts';
 import { tableKinds } from '../../src/database/postgres/distribution.ts';
 import { all, execute, parallel, sql, Statement } from '../../src/database/sql/sql.ts';
@@ -41,104 +34,22 @@ import type { Storage } from '../../src/database/storage.ts';
 import { openAllTables } from '../../src/database/store-closing.ts';
 import { storeTablesOf, tablesOfNoStore } from '../../src/core/stores/storage/table.ts';
 import { listTables, type Table } from '../../src/database/sql/table.ts';
-import { openMigrated, type StorageFactory, type TestDatabase } from '../support/database.ts';
+import { openMigrated } from '../support/database.ts';
 import { code, email, issueCommand, masterKey, money, newStore, testContext } from '../support/fixtures.ts';
-import { postgresFactory } from '../support/postgres.ts';
+import {
+  appendAll,
+  domain,
+  factories,
+  fill,
+  install,
+  listEvents,
+  masters,
+  move,
+  quiet,
+  statusOf,
+  type Installation,
+} from '../support/installations.ts';
 import { sqliteFactory } from '../support/sqlite.ts';
-
-const factories = { SQLite: sqliteFactory, PostgreSQL: postgresFactory(null) };
-const masters = [masterKey('test', 7)];
-const domain = 'flowers.example';
-const quiet = { begin() {}, reach() {}, end() {} };
-
-type Installation = AsyncDisposable &
-  Omit<MoveSide, 'ctx'> & {
-    readonly ctx: ReturnType<typeof testContext>;
-    readonly database: TestDatabase;
-    readonly other: Store;
-  };
-
-/** An installation with one store. */
-async function install(
-  factory: StorageFactory,
-  { ctx = testContext({ masters }), shown = 'there', other = 'tea.example' } = {},
-): Promise<Installation> {
-  const { database, storage } = await openMigrated(factory);
-  await storage.write(() => checkKeys(ctx));
-  const store = await storage.write(() => createStore(ctx, newStore({ domain: other })));
-  await storage.write(() => issue(ctx, issueCommand(store, { code: code('same-code-0001') })));
-  return {
-    ctx,
-    storage,
-    shown,
-    isFile: factory === sqliteFactory,
-    database,
-    other: store,
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  };
-}
-
-/** Adds a store with cards, entries, customers and events. */
-async function fill({ ctx, storage }: { readonly ctx: Context; readonly storage: Storage }): Promise<Store> {
-  const store = await storage.write(() => createStore(ctx, newStore({ domain })));
-  const { card } = await storage.write(() =>
-    issue(ctx, issueCommand(store, { code: code('same-code-0001'), customer: email('ann@example.com') })),
-  );
-  const spent = {
-    store,
-    cardId: card.id,
-    actor: 'test',
-    reference: 'r-1',
-    note: null,
-    orderId: null,
-    versions: null,
-  };
-  for (let count = 0; count < 3; count += 1)
-    await storage.write(() => debit(ctx, { ...spent, amount: money('1'), partial: false }));
-  return store;
-}
-
-function move(
-  source: MoveSide,
-  target: MoveSide,
-  options: { readonly domain?: string; readonly run?: string } = {},
-) {
-  return moveStore({ domain, run: 'run', source, target, progress: quiet, ...options });
-}
-
-function statusOf({ storage }: MoveSide, name = domain): Promise<readonly unknown[]> {
-  return storage.read(() => all(sql`select status from stores where domain = ${name}`));
-}
-
-/** All events of a store, once they are final: transactions in other databases of the server delay them. */
-async function listEvents(
-  { storage }: Pick<MoveSide, 'storage'>,
-  storeId: number,
-): Promise<readonly WrittenEvent[]> {
-  for (;;) {
-    const [row] = await storage.read(() =>
-      all(sql<{ events: bigint }>`select count(*) as events from events where store_id = ${storeId}`),
-    );
-    const events = await storage.read(() => listFirstEvents(storeId, 100));
-    if (events.length === Number(row?.events)) return events;
-    await wait(20);
-  }
-}
-
-/** Appends entries to the log of a store until it has so many. */
-async function appendAll(
-  { ctx, storage }: Pick<MoveSide, 'ctx' | 'storage'>,
-  storeId: number,
-  size: number,
-): Promise<void> {
-  for (;;) {
-    await appendEntries({ ctx, storage });
-    const log = await storage.read(() => findLog(storeId));
-    assert.ok((log?.size ?? 0) <= size, 'the log has an entry twice');
-    if (log?.size === size) return;
-    await wait(20);
-  }
-}
 
 function tablesOf({ storage }: MoveSide): Promise<readonly Table[]> {
   return storage.read(listTables);
@@ -252,8 +163,8 @@ for (const [from, to] of pairs)
     await assert.rejects(move(source, target), /flowers\.example was moved before, and the target has it/);
   }); // prettier-ignore
 
-test('an interrupted move continues, and one of an earlier closing begins again', async () => {
-  await using source = await install(sqliteFactory);
+test('an interrupted move out of a server continues, and one of an earlier closing begins again', async () => {
+  await using source = await install(factories.PostgreSQL);
   await using target = await install(sqliteFactory);
   const { ctx } = source;
   const store = await fill(source);
@@ -361,8 +272,9 @@ test('a move that cannot succeed is rejected before anything changes', async (t)
   });
 }); // prettier-ignore
 
-test('a copy that differs stays closed, and is replaced by the next move', async () => {
-  await using source = await install(sqliteFactory);
+for (const [from, status] of [['PostgreSQL', 'closed'], ['SQLite', 'open']] as const)
+  test(`a copy from ${from} that differs is not opened, and is replaced by the next move`, async () => {
+  await using source = await install(factories[from]);
   await using target = await install(sqliteFactory);
   const store = await fill(source);
   // The target loses a row after it was copied.
@@ -373,7 +285,7 @@ test('a copy that differs stays closed, and is replaced by the next move', async
   const damaged = { ...target, storage: Object.assign(Object.create(target.storage) as Storage, { read }) };
   const { differences } = await move(source, damaged);
   assert.ok(differences.some((line) => line.startsWith('events has ')), differences.join('\n'));
-  assert.deepEqual([await statusOf(source), await statusOf(target)], [[{ status: 'closed' }], [{ status: 'arriving' }]]);
+  assert.deepEqual([await statusOf(source), await statusOf(target)], [[{ status }], [{ status: 'arriving' }]]);
   const again = await move(source, target, { run: 'again' });
   assert.deepEqual([again.resumed, again.differences], [false, []]);
   assert.deepEqual(await statusOf(target), [{ status: 'open' }]);

@@ -50,6 +50,8 @@ const ownTables: ReadonlySet<string> = new Set([
   'file_remains',
   // Follows from the other tables.
   'store_work',
+  // About stores that leave this database.
+  'moving_changes',
   // Another database has not been verified.
   'verifications',
   '_litestream_seq',
@@ -300,14 +302,33 @@ export function digestOf(table: Table): TableDigest {
   const { columns } = table;
   const hash: Hash = createHash('sha256').update(`${table.name} ${columns.join(' ')}\n`);
   return {
-    add: (rows) =>
-      void hash.update(rows.map((row) => valuesOf(row, columns).map(canonical).join('')).join('')),
+    add(rows) {
+      let text = '';
+      for (const row of rows) text += canonicalRow(columns, row);
+      hash.update(text);
+    },
     hex: () => hash.digest('hex'),
   };
 }
 
+/** Whether two rows of a table, or their absence, are the same. */
+export function isSameRow(
+  { columns }: Table,
+  one: TableRow | undefined,
+  other: TableRow | undefined,
+): boolean {
+  if (!one || !other) return one === other;
+  return canonicalRow(columns, one) === canonicalRow(columns, other);
+}
+
+function canonicalRow(columns: readonly string[], row: TableRow): string {
+  let text = '';
+  for (const column of columns) text += canonical(row[column]);
+  return text;
+}
+
 /** Encodes a value unambiguously: sequences of different values have different encodings. */
-function canonical(value: SqlValue): string {
+function canonical(value: SqlValue | undefined): string {
   if (value === null) return 'n';
   if (typeof value === 'string') return `s${value.length}:${value}`;
   if (value instanceof Uint8Array)

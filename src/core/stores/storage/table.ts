@@ -165,6 +165,13 @@ export function* countStoreRows(table: Table, storeId: number): Script<number> {
   return toNumber(rows);
 }
 
+/** Returns the sum of the balances of a store's cards, in minor units. */
+export function* sumBalances(storeId: number): Script<string> {
+  const { sum } = yield* one(sql<{ sum: string }>`
+    select cast(coalesce(sum(balance), 0) as text) as sum from gift_cards where store_id = ${storeId}`);
+  return sum;
+}
+
 /** Deletes a store's first rows of a table. */
 export function* deleteStorePage(table: Table, storeId: number): Script<void> {
   yield* execute(new Statement(textsOf(table).deletePage, [storeId, storeId]));

@@ -188,7 +188,7 @@ export function* takeOver({ store, run }: ArrivalCommand): Script<void> {
 }
 
 /** @throws CopyError if another run has taken over. */
-function* assertRun(storeId: number, run: string): Script<void> {
+export function* assertRun(storeId: number, run: string): Script<void> {
   if (!(yield* keepStoreRun(storeId, run)))
     throw new CopyError('another "largesse copy --store" has taken over the copy of this store');
 }
@@ -281,15 +281,20 @@ export type StoreInventory = { readonly tables: readonly TableTotals[]; readonly
 
 const mismatchesMax = 100;
 
+/** Verifies the ledger of a store, also while it arrives. */
+export function* verifyStore(ctx: Context, storeId: number): Script<Verification> {
+  return yield* verify(mismatchesMax, { keys: ctx.keys, onlyStore: storeId });
+}
+
 /**
- * Reads all rows of a store in one transaction, and verifies its ledger.
+ * Reads all rows of a store.
  * @param onRows called with the number of rows that were read so far, to show the progress.
  */
-export function* takeStoreInventory(
-  ctx: Context,
-  { storeId, tables }: { readonly storeId: number; readonly tables: StoreTables },
+export function* takeStoreTotals(
+  storeId: number,
+  tables: StoreTables,
   onRows: (rows: number) => void,
-): Script<StoreInventory> {
+): Script<readonly TableTotals[]> {
   const ofStores = digestOf(tables.stores);
   const row = yield* findRowById(tables.stores, storeId);
   ofStores.add(row ? [row] : []);
@@ -309,6 +314,5 @@ export function* takeStoreInventory(
     }
     totals.push({ table: table.name, rows, digest: digest.hex() });
   }
-  const verification = yield* verify(mismatchesMax, { keys: ctx.keys, onlyStore: storeId });
-  return { tables: totals, verification };
+  return totals;
 }

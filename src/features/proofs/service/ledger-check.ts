@@ -59,6 +59,27 @@ export function* verifyPage(store: VerifiedStore, after: ScannedInteger): Script
   return { cards: cards.length, mismatches, next };
 }
 
+/** Verifies the chains and balances of some cards of a store. */
+export function* verifyCards(
+  store: VerifiedStore,
+  cardIds: readonly ScannedInteger[],
+): Script<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const found = (finding: Finding): void => void findings.push(finding);
+  for (let from = 0; from < cardIds.length; from += cardsByIdMax) {
+    const ids = cardIds.slice(from, from + cardsByIdMax);
+    const cards = yield* scanCardsById(store.id, ids);
+    if (cards.length < ids.length) found({ cardId: null, problem: 'a gift card is missing' });
+    yield* parallel(...cards.map((card) => walkCards(store, { ...only(card), found })));
+  }
+  return findings;
+}
+
+/** One card, and its range. */
+function only(card: ScannedCard): { readonly cards: readonly ScannedCard[]; readonly range: CardIdRange } {
+  return { cards: [card], range: { after: BigInt(card.id) - 1n, upTo: card.id } };
+}
+
 /** Walks the chains of cards from their ends. */
 function* walkCards(
   { id: storeId, currency }: VerifiedStore,
@@ -268,8 +289,7 @@ function* concludeChains(
       const isSound =
         !suspects.has(card.id) && walk.conclude(place, card, held.get(card.id) ?? 0).length === 0;
       const { found } = verifying;
-      const one = { cards: [card], range: { after: BigInt(card.id) - 1n, upTo: card.id }, found };
-      const [walked, at] = isSound ? [walk, place] : [yield* walkCards(store, one), 0];
+      const [walked, at] = isSound ? [walk, place] : [yield* walkCards(store, { ...only(card), found }), 0];
       counts.chained += walked.lengthOf(at);
       trails.add(card, walked.digestOf(at));
     }
