@@ -18,9 +18,13 @@ import {
 } from '../e2e/sample-databases.ts';
 import type { Environment } from '../support/engine-database.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
+import { seeded } from '../support/seeded.ts';
 import { serve, type Served } from '../support/served.ts';
 
 const domain = 'flowers.example';
+const seed = Number(process.env['COPY_SEED'] ?? Date.now() % 1e6);
+const random = seeded(seed);
+const killsMax = Number(process.env['COPY_KILLS'] ?? '8');
 
 type Moved = {
   readonly ok: boolean;
@@ -136,10 +140,9 @@ async function stop(service: Served): Promise<void> {
 async function client(
   { url }: Served,
   { token, isOver }: { readonly token: string; readonly isOver: () => boolean },
-): Promise<{ readonly acknowledged: ReadonlyMap<string, string>; readonly lastAt: number; readonly statuses: ReadonlySet<number> }> {
+): Promise<{ readonly acknowledged: ReadonlyMap<string, string>; readonly statuses: ReadonlySet<number> }> {
   const acknowledged = new Map<string, string>();
   const statuses = new Set<number>();
-  let lastAt = 0;
   while (!isOver()) {
     const issued = await ask(`${url}/gift_card`, { json: { initial_value: 20 }, token });
     statuses.add(issued.status);
@@ -152,10 +155,78 @@ async function client(
     const spent = await ask(`${url}/gift_card/${id}/debit`, { json: { amount: '3.00' }, token });
     statuses.add(spent.status);
     if (spent.status < 300) acknowledged.set(String(id), '17.00');
-    lastAt = Date.now();
   }
-  return { acknowledged, lastAt, statuses };
+  return { acknowledged, statuses };
 } // prettier-ignore
+
+/** Asserts that every acknowledged change is in the target. @returns the number of cards. */
+async function assertArrived(
+  { url }: Served,
+  { token, worked }: { readonly token: string; readonly worked: readonly { readonly acknowledged: ReadonlyMap<string, string> }[] },
+): Promise<number> {
+  let cards = 0;
+  for (const { acknowledged } of worked)
+    for (const [id, balance] of acknowledged) {
+      const { status, json } = await ask(`${url}/gift_card/${id}`, { token });
+      assert.equal(status, 200, `${id} is missing`);
+      const found = (json as { gift_card: { balance: string } }).gift_card.balance;
+      assert.ok(found === balance || (balance === '20.00' && found === '17.00'), `${id} has ${found}, not ${balance}`);
+      cards += 1;
+    }
+  return cards;
+} // prettier-ignore
+
+test('a move out of a file that is killed at random times while the store is used loses and doubles nothing', async () => {
+  await using home = await makeFileHome();
+  await using server = await createPostgresDatabase(await sharedPostgres());
+  const source = { DATABASE_URL: `file:${fileOf(home)}`, KEYS_FILE: home.keysFile };
+  const target = { DATABASE_URL: await install(home, server.url), KEYS_FILE: home.keysFile };
+  const token = await fillSampleDatabase(source, { cards: 1_500 });
+  await using service = await serve(served(source));
+  await using onTarget = await serve(served(target));
+  let isOver = false;
+  const clients = Array.from({ length: 4 }, () => client(service, { token, isOver: () => isOver }));
+  const addresses = { FROM: source.DATABASE_URL, TO: server.url, KEYS_FILE: home.keysFile };
+  // One run shows how long a move takes before it is complete.
+  let longestMs = 4_000;
+  const reached: string[] = [];
+  for (let kill = 0; kill < killsMax; kill += 1) {
+    const program = home.start(argumentsOf(domain), addresses);
+    const ended = program.ended();
+    const startedAt = Date.now();
+    const isEnded = await Promise.race([ended.then(() => true), wait(random() * longestMs, false)]);
+    if (isEnded) break;
+    program.kill('SIGKILL');
+    await ended;
+    longestMs = Math.max(longestMs, (Date.now() - startedAt) * 1.3);
+    const [row] = await server.query(`select status from stores where domain = '${domain}'`);
+    reached.push(String(row?.['status']));
+    if (row?.['status'] === 'open') break;
+    const lookup = await ask(`${onTarget.url}/gift_card?limit=1`, { token });
+    assert.ok(lookup.status >= 400, 'the target does not serve it before');
+  }
+  if (reached.at(-1) !== 'open') {
+    const { code, output, errors } = await home.runProcess(argumentsOf(domain), addresses);
+    const [row] = await server.query(`select status from stores where domain = '${domain}'`);
+    assert.ok(code === 0 || row?.['status'] === 'open', errors + output);
+  }
+  await wait(300);
+  isOver = true;
+  const worked = await Promise.all(clients);
+  for (const { statuses } of worked) assert.ok(statuses.has(503), 'the client has seen the closing');
+  await stop(service);
+  const cards = await assertArrived(onTarget, { token, worked });
+  assert.ok(cards > 20, `only ${cards} cards were acknowledged (seed ${seed}, killed at ${reached.join(', ')})`);
+  await stop(onTarget);
+  const totals = [];
+  for (const environment of [source, target]) {
+    const verified = await home.run(['verify', '--json'], environment);
+    assert.equal(verified.code, 0, verified.output);
+    const { stores } = JSON.parse(verified.output) as { readonly stores: readonly { readonly store: string }[] };
+    totals.push(stores.find(({ store }) => store === domain));
+  }
+  assert.deepEqual(totals[1], totals[0], 'nothing is doubled');
+}); // prettier-ignore
 
 for (const [from, to] of [['a file', 'a server'], ['a server', 'a file']] as const)
   test(`a store moves from ${from} to ${to} while it and another store are used`, async () => {
@@ -185,17 +256,8 @@ for (const [from, to] of [['a file', 'a server'], ['a server', 'a file']] as con
     await stop(service);
 
     await using onTarget = await serve(served({ DATABASE_URL: target, KEYS_FILE: home.keysFile }));
-    let cards = 0;
-    for (const { acknowledged, statuses } of worked) {
-      assert.ok(statuses.has(503), 'the client has seen the closing');
-      for (const [id, balance] of acknowledged) {
-        const { status, json } = await ask(`${onTarget.url}/gift_card/${id}`, { token });
-        assert.equal(status, 200, `${id} is missing`);
-        const found = (json as { gift_card: { balance: string } }).gift_card.balance;
-        assert.ok(found === balance || (balance === '20.00' && found === '17.00'), `${id} has ${found}, not ${balance}`);
-        cards += 1;
-      }
-    }
+    for (const { statuses } of worked) assert.ok(statuses.has(503), 'the client has seen the closing');
+    const cards = await assertArrived(onTarget, { token, worked });
     assert.ok(cards > 20, `only ${cards} cards were acknowledged`);
     const issued = await ask(`${onTarget.url}/gift_card`, { json: { initial_value: 20 }, token });
     assert.equal(issued.status, 201);
