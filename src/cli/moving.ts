@@ -29,6 +29,8 @@ export type Move = {
 export type MoveOutcome = CopyOutcome<StoreInventory> & {
   /** For how long the store was closed, in seconds. */
   readonly closedSeconds: number;
+  /** Whether it is open in the source, because the copy differs. */
+  readonly isSourceOpen: boolean;
 };
 
 /** @param store with the time of its closing, or the id of the recording of its changes: another one begins the copy again. */

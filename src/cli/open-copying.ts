@@ -90,12 +90,12 @@ export async function moveWhileOpen(
         await openInTarget(move, command);
         const closedSeconds = (source.ctx.clock.now() - closed.store.closedAt) / 1_000;
         await endRecordingOf(source.storage, state.id);
-        return { ...outcome, closedSeconds, differences };
+        return { ...outcome, closedSeconds, isSourceOpen: false, differences };
       }
       differences.push(...closed.late);
     }
     await atTarget(target.storage.write(() => failArrival(target.ctx, command)));
-    return { ...outcome, closedSeconds: 0, differences };
+    return { ...outcome, closedSeconds: 0, isSourceOpen: true, differences };
   } catch (error) {
     if (!isOpen) isOpen = await openAgain(source.storage, domain).catch(() => false);
     throw noted(

@@ -267,6 +267,7 @@ export const otherTables: Readonly<Record<string, string>> = {
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',
   lookup_throttle: 'Counters of failed lookups, which expire.',
+  moving_changes: 'Which rows of a moving store have changed. Its copy is compared with all rows.',
   store_work: 'When background jobs read a store next. A lost row is late work, and no money.',
   batches: 'The progress of batches. Their cards are compared with the parts that issued them.',
   stock_codes: 'Compared with the codes as references, and a sold or voided one never changes.',

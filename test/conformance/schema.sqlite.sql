@@ -636,6 +636,14 @@ CREATE TABLE lookup_throttle (
   primary key (store_id, caller)
 ) strict, without rowid;
 
+CREATE TABLE moving_changes (
+  id integer primary key,
+  store_id integer not null,
+  table_name text not null,
+  -- JSON: the values of the primary key, as SQL writes them.
+  row_key text not null
+) strict;
+
 CREATE TABLE online_sale_refunds (
   store_id integer not null,
   sale_id integer not null,

@@ -70,6 +70,7 @@ test('every table of the migrations is copied, except those about the database i
     'log_cursors',
     'log_backfills',
     'log_turn',
+    'moving_changes',
     'owner_notices',
     'store_work',
     'verifications',

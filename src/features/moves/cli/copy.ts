@@ -28,8 +28,10 @@ compared with the rows of the source, sums of days are computed again, and the l
 The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.
 
 With --store, the command moves one store into a database that has other stores. All processes of both
-installations continue to run. The store is closed in the source from the beginning on: its requests get
-503 with Retry-After. It is opened in the target when both are equal, and remains closed in the source.
+installations continue to run. A store that leaves a file stays open while it is copied and compared, and
+is closed only for its last changes; an error opens it again. A store that leaves a server is closed from the
+beginning on. Requests of a closed store get 503 with Retry-After. It is opened in the target when both are
+equal, and remains closed in the source. To continue an interrupted move, run the same command again.
 The target must know all keys of the source and have the same oldest key: create the second installation
 with a copy of the key file of the first one. To give up a move that has not ended, run
 "largesse store reopen" on the source.`;

@@ -73,7 +73,7 @@ async function moveClosed(
       if (recording !== undefined) await endRecordingOf(source.storage, store.id);
     }
     const closedSeconds = (source.ctx.clock.now() - store.closedAt) / 1_000;
-    return { resumed, copied, closedSeconds, source: inventory, differences, reordered };
+    return { resumed, copied, closedSeconds, isSourceOpen: false, source: inventory, differences, reordered };
   } catch (error) {
     throw noted(
       error,

@@ -64,13 +64,16 @@ function jsonOf(outcome: MoveOutcome, { from, to, domain, seconds }: Shown) {
 }
 
 function printMove(outcome: MoveOutcome, { from, to, domain, seconds }: Shown): void {
-  const { closedSeconds, source, differences } = outcome;
+  const { closedSeconds, isSourceOpen, source, differences } = outcome;
   const tables = source.tables.filter(({ rows }) => rows > 0);
   printCopied({ ...outcome, source: { ...source, tables } }, seconds);
   if (differences.length > 0) {
     print(
-      `The copy is not equal to the source, so ${domain} is closed on both sides. Find the cause, and run the same command again:\n` +
-        'it deletes the copy and begins again. Or open the store in the source with "largesse store reopen".',
+      isSourceOpen
+        ? `The copy is not equal to the source, so ${domain} stays open there. Find the cause, and run the same command again: it\n` +
+            'deletes the copy and begins again. Or give up the move with "largesse store reopen".'
+        : `The copy is not equal to the source, so ${domain} is closed on both sides. Find the cause, and run the same command again:\n` +
+            'it deletes the copy and begins again. Or open the store in the source with "largesse store reopen".',
     );
     return;
   }
