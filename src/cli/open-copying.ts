@@ -74,14 +74,16 @@ export async function moveWhileOpen(
     if (state.status !== 'open') await openAgain(source.storage, domain);
     const command = await beginCopy(move, { tables, state, recording });
     const resumed = await prepareTarget(move, { command, tables });
+    await nameSide('source', appendEntries(source));
     const copy = new OpenCopy(move, { command, tables });
     const copied = await copy.copyTables();
     await copy.catchUp();
     const { inventory, differences } = await copy.compareAll();
     const outcome = { resumed, copied, source: inventory, reordered: 0 };
     if (differences.length === 0) {
+      // What the logs of both sides lack is appended and copied while the store is still open.
+      await nameSide('source', appendEntries(source));
       await copy.catchUp();
-      // The job of the target's log passes what was copied, while the store is still open.
       await atTarget(appendEntries(target));
       isOpen = false;
       const closed = await closeAndConclude(move, { command, tables, copy });
