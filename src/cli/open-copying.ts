@@ -69,9 +69,9 @@ export async function moveWhileOpen(
   { tables, state, recording }: OpenMove,
 ): Promise<MoveOutcome> {
   const { domain, source, target } = move;
-  let isOpen = true;
+  let isOpen = state.status === 'open';
   try {
-    if (state.status !== 'open') await openAgain(source.storage, domain);
+    isOpen ||= await openAgain(source.storage, domain);
     const command = await beginCopy(move, { tables, state, recording });
     const resumed = await prepareTarget(move, { command, tables });
     await nameSide('source', appendEntries(source));
