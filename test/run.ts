@@ -19,7 +19,7 @@
  * It is stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which
  * no test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
-import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -31,17 +31,15 @@ import { findChromium } from './support/chromium.ts';
 import { engineNames, type EngineId } from './support/engine-database.ts';
 import { startSharedPostgres } from './support/postgres-database.ts';
 import { openRunFolder, runFolder } from './support/scratch.ts';
+import { isOnServerLater, isOnSqliteFirst, readSent, unrepeated } from './support/server-files.ts';
 
 /** These files use no engine, or all of them, or test the command line: they run once. */
 const once =
   /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|printed-cards|webhook-receiver)\.)/;
 /** A run of only these files starts no PostgreSQL server. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
-/**
- * These run on SQLite in `npm test` and on PostgreSQL in the soak. The conformance suites of the storage and of the services
- * run on both.
- */
-const onServerLater = /^test\/(?:http|money|race)\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+/** These files send the statements that are compared (`test/support/server-files.ts`). */
+const recorded = /^test\/(?:http|money|race|conformance)\//;
 /** A run of only these files makes no bundle: they start few processes, from the sources. */
 const withoutBundle = /^test\/(unit|http|delivery|conformance|interleaving)\//;
 /** These files start, load and kill whole servers: two of them run at a time. */
@@ -58,14 +56,22 @@ const fast = /^test\/(unit|http|delivery)\//;
 /**
  * `npm run test:soak` runs its own files, and these with more rounds. The environment can set other numbers.
  */
-const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
+const longer: readonly {
+  readonly files: RegExp;
+  /** Absent: each engine. */
+  readonly engine?: EngineId;
+  readonly rounds: Readonly<Record<string, string>>;
+}[] = [
   {
     files: /^test\/(crash\/(kill|email|delivery|online-sales)|money\/crash)\./,
     rounds: { CRASH_ROUNDS: '40' },
   },
   { files: /^test\/crash\/activation\./, rounds: { CRASH_ROUNDS: '12' } },
-  { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
-  { files: /^test\/money\/online-sales\./, rounds: { SALES: '2000' } },
+  // One caller at a time: the engine changes nothing but the time that a step takes.
+  { files: /^test\/money\/model\./, engine: 'sqlite', rounds: { MODEL_RUNS: '1000' } },
+  { files: /^test\/money\/model\./, engine: 'postgres', rounds: { MODEL_RUNS: '150' } },
+  { files: /^test\/money\/online-sales\./, engine: 'sqlite', rounds: { SALES: '2000' } },
+  { files: /^test\/money\/online-sales\./, engine: 'postgres', rounds: { SALES: '600' } },
   { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '1000', EXPIRY_ROUNDS: '60' } },
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/http\/client\./, rounds: { CLIENT_REQUESTS: '1200' } },
@@ -92,6 +98,7 @@ const alone =
 const filesInProcessMax = 12;
 const sharedMain = 'test/support/run-files.ts';
 const processorTime = join(import.meta.dirname, 'support/processor-time.ts');
+const recordedStatements = join(import.meta.dirname, 'support/recorded-statements.ts');
 /** The longest files start first, which keeps them from running alone at the end. */
 const order = [
   heavy,
@@ -160,6 +167,9 @@ const runKind = values.soak ? 'soak' : 'test';
 const isOnCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
 /** On a cluster, all of whose servers are on this machine, a file can take an hour. */
 const minutesPerFile = { cluster: 120, soak: 30, test: 15 } as const;
+/** `npm test` without a selection compares the statements that its files send. */
+const isRecorded =
+  named.length === 0 && values.name === undefined && wanted === undefined && !values.soak && !isOnCluster;
 const timeoutPerFileMs = minutesPerFile[isOnCluster ? 'cluster' : runKind] * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
@@ -174,7 +184,7 @@ const durations: { readonly name: string; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
   if (values.soak)
-    return onlySoak.test(file) || onServerLater.test(file) || longer.some((each) => each.files.test(file));
+    return onlySoak.test(file) || isOnServerLater(file) || longer.some((each) => each.files.test(file));
   return !onlySoak.test(file) && (!values.fast || fast.test(file));
 }
 
@@ -231,10 +241,10 @@ function jobsOf(file: string): readonly Job[] {
 }
 
 function isOfThisEngine(file: string, engine: EngineId): boolean {
-  if (named.length > 0 || values.engine !== undefined || !onServerLater.test(file)) return true;
-  // A file with more rounds runs them on both.
-  if (values.soak && longer.some((each) => each.files.test(file))) return true;
-  return (engine === 'postgres') === values.soak;
+  if (named.length > 0 || values.engine !== undefined || !isOnSqliteFirst(file)) return true;
+  if (engine === 'postgres') return values.soak && isOnServerLater(file);
+  // The soak runs a file on SQLite only for more rounds.
+  return !values.soak || longer.some((each) => each.files.test(file));
 }
 
 /** Puts files of one folder and engine into shared processes, in the place of their first file. */
@@ -292,18 +302,24 @@ async function runFiles(job: Job): Promise<Ran> {
   const isShared = job.files.length > 1;
   // Files that share a process take seconds each.
   const signal = AbortSignal.timeout(isShared ? 2 * timeoutPerFileMs : timeoutPerFileMs);
-  const rounds = longer.filter((each) => values.soak && each.files.test(file));
+  const rounds = longer.filter(
+    ({ files, engine }) =>
+      values.soak && job.files.some((each) => files.test(each)) && (engine ?? job.engine) === job.engine,
+  );
   const env = {
     ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
     ...process.env,
     ...(job.engine !== null && { TEST_ENGINE: job.engine }),
     TEST_RUNNER: String(process.pid),
     TEST_PROCESSOR_TIME: record,
+    TEST_FILE: file,
   };
   const stream: AsyncIterable<TestEvent> = run({
     files: [isShared ? sharedMain : file],
     argv: isShared ? [...job.files] : [],
-    execArgv: ['--import', processorTime],
+    execArgv: [processorTime, ...(isRecorded && recorded.test(file) ? [recordedStatements] : [])].flatMap(
+      (module) => ['--import', module],
+    ),
     signal,
     testNamePatterns: values.name,
     env,
@@ -484,7 +500,11 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
   }
   await using postgres = isNamed || !needsServer ? undefined : await startSharedPostgres();
   if (postgres) process.env['TEST_POSTGRES_URL'] = postgres.url();
+  const statements = join(runFolder(), 'statements');
+  mkdirSync(statements);
+  if (isRecorded) process.env['TEST_STATEMENTS'] = statements;
   await pipeline(runEverything(jobs), new spec(), process.stdout, { end: false });
+  if (isRecorded && complaints.length === 0) complaints.push(...unrepeated(readSent(statements)));
 }
 if ((totals.get('tests') ?? 0) === 0) complaints.push('no test ran');
 for (const notice of notices) console.warn(notice);

@@ -2,24 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readDatabaseConfig } from '../../src/start/config.ts';
-import { openDatabase } from '../../src/start/database.ts';
-import { execute, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
 import { consoleDomain, invite, join, openStoreWithStaff, submitForm } from '../support/console.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-/** Changes the database in another process than the service. */
-async function change(
-  { environment }: TestService,
-  ...statements: readonly Statement<never>[]
-): Promise<void> {
-  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
-  await database.storage.write(function* write() {
-    for (const statement of statements) yield* execute(statement);
-  });
-}
+import { startService } from '../support/service.ts';
 
 /** The key in the form of a page. */
 async function keyOf(browser: Browser, page: string): Promise<string> {
@@ -149,7 +135,7 @@ test('an owner unlocks a PIN', async () => {
   assert.equal((await person.post('/account/pin', { pin: '2580' })).status, 303);
   const path = await pathOfPerson(owner, 'cashier');
   assert.doesNotMatch((await owner.get(path)).text, /Unlock the PIN/);
-  await change(service, sql`update staff set pin_failures = 5 where role = 'cashier'`);
+  await service.database.meddle("update staff set pin_failures = 5 where role = 'cashier'");
   assert.match((await owner.get('/staff')).text, /PIN locked after 5 wrong tries/);
   assert.match((await owner.get(path)).text, /Unlock the PIN/);
   assert.equal((await owner.post(`${path}/unlock`)).status, 303);
@@ -288,13 +274,12 @@ test('a filter reads a limited number of entries, and continues after them', asy
   const [row] = await service.query('select store_id, max(id) as id from staff_actions group by store_id');
   assert.ok(row);
   const [storeId, last] = [Number(row['store_id']), Number(row['id'])];
-  await change(
-    service,
-    ...Array.from(
-      { length: 2_500 },
-      (_, place) => sql`insert into staff_actions (store_id, id, at, action, details)
-        values (${storeId}, ${last + 1 + place}, 0, 'code-sent', '{}')`,
-    ),
+  const rows = Array.from(
+    { length: 2_500 },
+    (_, place) => `(${storeId}, ${last + 1 + place}, 0, 'code-sent', '{}')`,
+  );
+  await service.database.meddle(
+    `insert into staff_actions (store_id, id, at, action, details) values ${rows.join(', ')}`,
   );
   const first = await owner.get('/audit?kind=signIn');
   assert.match(first.text, /None of these entries matches/);

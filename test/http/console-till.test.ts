@@ -3,12 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readConfig } from '../../src/start/config.ts';
-import { openDatabase } from '../../src/start/database.ts';
-import { execute, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { openBrowser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
-import type { TestService } from '../support/service.ts';
 import { cardIssuer, findCard, locationOf, plainText, redeem } from '../support/till.ts';
 
 const service = await openStoreWithStaff();
@@ -16,12 +12,6 @@ after(() => service[Symbol.asyncDispose]());
 const issue = await cardIssuer(service);
 const cashier = await join(service, 'cashier');
 const manager = await join(service, 'manager');
-
-/** Changes the database while the service runs. */
-async function change({ environment }: TestService, statement: Statement): Promise<void> {
-  await using database = await openDatabase(readConfig(environment), { prepare: false });
-  await database.storage.write(() => execute(statement));
-}
 
 /** The path of the result. */
 const resultPath = /^\/till\/redeemed\/([\w-]{22})$/;
@@ -362,7 +352,7 @@ test('after 15 minutes only a person who may refund the amount can undo', async 
   await using own = await openStoreWithStaff();
   const make = await cardIssuer(own);
   const person = await join(own, 'cashier');
-  await change(own, sql`update staff set refund_limit = 500`);
+  await own.database.meddle('update staff set refund_limit = 500');
   const card = await make({ initial_value: '47' });
   const path = locationOf(await redeem(person, await findCard(person, card.code), { amount: '20' }));
   own.clock.advance(15 * 60_000);
@@ -587,14 +577,14 @@ test('an error of the service says that the result is unknown, and checks it wit
   const card = await make({ initial_value: '47' });
   const found = await findCard(person, card.code);
   // The audit log cannot be written.
-  await change(own, sql`alter table staff_actions rename to staff_actions_gone`);
+  await own.database.meddle('alter table staff_actions rename to staff_actions_gone');
   const failed = await redeem(person, found, { amount: '20', currency: 'USD', tail: card.code.slice(-4) });
   assert.equal(failed.status, 500);
   assert.match(plainText(failed), /20\.00 We don’t know yet whether this went through/);
   const scanned = await redeem(person, found, { amount: card.code });
   assert.equal(scanned.status, 422);
   const refresh = /^5;url=(\/till\/redeemed\/.+)$/.exec(failed.headers.get('refresh') ?? '')?.[1] ?? '';
-  await change(own, sql`alter table staff_actions_gone rename to staff_actions`);
+  await own.database.meddle('alter table staff_actions_gone rename to staff_actions');
   const checked = await person.get(refresh);
   assert.equal(checked.status, 200);
   assert.match(plainText(checked), /20\.00 Not redeemed/);

@@ -6,6 +6,7 @@ import { suite } from 'node:test';
 for (const path of process.argv.slice(2)) {
   // The setup of the next file does not run during the tests and the cleanup of this one.
   await suite(relative('', path), async () => {
+    process.env['TEST_FILE'] = path;
     await import(resolve(path));
   });
 }
