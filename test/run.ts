@@ -86,7 +86,6 @@ const longer: readonly {
     rounds: { LONG_TESTS: 'all', SERIES_RUNS: '100', PAST_RUNS: '20' },
   },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
-  { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
 ];
 /** The files of one folder share processes: their tests use separate stores, services and databases. */

@@ -1,17 +1,13 @@
 /**
- * An old primary that starts again without being fenced: the service never uses it again, during a stall of
- * the new one or after a restart, and reports it.
- *
- * `FAILOVER_SEED` sets the seed.
+ * An old primary that starts again without being fenced: the service does not use it after a restart. `failovers` has the one
+ * that starts while the service runs.
  */
 
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   comeBack,
-  contentOf,
   errorOf,
   stalled,
   startCluster,
@@ -19,7 +15,6 @@ import {
   untilPrimaries,
 } from '../support/old-primary.ts';
 import {
-  assertVerifies,
   clientOf,
   emptyFolder,
   environmentOn,
@@ -27,58 +22,7 @@ import {
   startOn,
   untilReadiness,
 } from '../support/postgres-service.ts';
-import { seeded } from '../support/seeded.ts';
-import { command, openShop, serve, startServing } from '../support/served.ts';
-import { assertAppliedOnce, newRetryingClients, errorsOf, startWork } from '../support/retrying-client.ts';
-
-const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
-const stallMs = 5_000;
-
-test('an old primary that starts during a stall of the new one gets no request, and the service is unready until it is stopped', async (t) => {
-  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
-  await using cluster = await startCluster();
-  const { old, next, standby } = cluster;
-  using folder = emptyFolder();
-  const environment = environmentOn(folder, [old, next]);
-  const token = await openShop(environment, 'flowers.example');
-  await using one = await serve(environment);
-  await using other = await serve(environment);
-  const clients = newRetryingClients(12, { token, random: seeded(seed) });
-  const work = startWork(clients, [one.url, other.url]);
-  await work.untilEachSucceeds(5);
-  await standby.promote();
-  await work.untilEachSucceeds(5);
-
-  await comeBack(old);
-  const before = await contentOf(old);
-  for (const { url } of [one, other]) {
-    await untilPrimaries(url, 2);
-    await untilReadiness(url, 503);
-  }
-  // The log is written a little later than the metric.
-  for (const service of [one, other]) {
-    await service.written(
-      new RegExp(
-        `"level":"error".*127\\.0\\.0\\.1:${next.port} \\(timeline 2\\)","127\\.0\\.0\\.1:${old.port} \\(timeline 1\\)".*` +
-          '2 servers of DATABASE_URL accept writes: stop the old primary',
-      ),
-    );
-  }
-  await work.untilEachSucceeds(2);
-  await stalled(next, () => wait(stallMs));
-  await work.untilEachSucceeds(5);
-  assert.equal(await contentOf(old), before, 'the old primary was written to');
-
-  await old.stop();
-  for (const { url } of [one, other]) {
-    await untilPrimaries(url, 1);
-    await untilReadiness(url, 200);
-  }
-  await work.end();
-  t.diagnostic(JSON.stringify(errorsOf(clients)));
-  await assertAppliedOnce(clients, (text) => next.query(text), keysFileIn(folder));
-  await assertVerifies(environment);
-});
+import { command, openShop, startServing } from '../support/served.ts';
 
 test('an old primary that is named first is rejected at a restart, alone and together with the new one', async () => {
   await using cluster = await startCluster();
