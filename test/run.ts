@@ -85,6 +85,8 @@ const longer: readonly {
     files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./,
     rounds: { LONG_TESTS: 'all', SERIES_RUNS: '100', PAST_RUNS: '20' },
   },
+  // On tables without partitions, it runs in `npm test`.
+  { files: /^test\/conformance\/postgres-services\./, rounds: { TEST_PARTITIONS: '4' } },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
 ];

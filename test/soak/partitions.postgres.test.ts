@@ -1,8 +1,9 @@
-/** Runs all suites of the services' scripts on tables that are partitioned by store. */
+/**
+ * Runs the suite of verification on tables that are partitioned by store. `conformance/postgres-services` runs that of the
+ * services' scripts on them in the soak.
+ */
 
 import { proofConformance } from '../conformance/proofs.ts';
-import { serviceConformance } from '../conformance/services.ts';
 import { postgresFactory } from '../support/postgres.ts';
 
-serviceConformance('PostgreSQL in 4 partitions', postgresFactory(4));
 proofConformance('PostgreSQL in 4 partitions', postgresFactory(4));

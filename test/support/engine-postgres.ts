@@ -17,7 +17,7 @@ import {
 } from './engine-database.ts';
 import { openPostgresEngine } from './postgres.ts';
 import { openPool, type PostgresAddress } from './postgres-client.ts';
-import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
+import { createPostgresDatabase, partitions, sharedPostgres, templateDatabase } from './postgres-database.ts';
 import { startPostgres } from './postgres-server.ts';
 import { makeScratchFolder } from './scratch.ts';
 
@@ -28,9 +28,6 @@ export const postgresEngine: Engine = {
   waitedTooLong: 'overloaded',
   notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,
 };
-
-/** The number of partitions by store, or null for tables without partitions. */
-const partitions = process.env['TEST_PARTITIONS'] ? Number(process.env['TEST_PARTITIONS']) : null;
 
 const templates = new Map<PostgresAddress, Promise<string>>();
 

@@ -14,6 +14,9 @@ const sharedUrlVariable = 'TEST_POSTGRES_URL';
 /** The variable with the URLs of the workers, if that server is the coordinator of a Citus cluster. */
 const workerUrlsVariable = 'TEST_CITUS_WORKERS';
 
+/** The number of partitions by store of this process's tests, or null for tables without partitions. */
+export const partitions = process.env['TEST_PARTITIONS'] ? Number(process.env['TEST_PARTITIONS']) : null;
+
 let shared: Promise<PostgresAddress> | undefined;
 
 /**
