@@ -3,6 +3,8 @@
  * are minor units.
  */
 
+import { send } from '../support/http-client.ts';
+
 export type Reply = {
   readonly status: number;
   /** The code of an error; null for a success. */
@@ -16,22 +18,19 @@ export type Reply = {
 /** A request: a method and path, and the parameters. */
 export type Request = { readonly line: string; readonly json?: Readonly<Record<string, unknown>> };
 
-/** @throws TypeError if the connection breaks: it is then unknown whether the request was executed. */
+/** @throws Error if the connection breaks: it is then unknown whether the request was executed. */
 export type MoneyClient = (request: Request, key?: string) => Promise<Reply>;
 
 export function openMoneyClient(url: string, token: string): MoneyClient {
   return async ({ line, json = {} }, key) => {
     const [method = '', path = ''] = line.split(' ');
-    const response = await fetch(`${url}${path}`, {
+    const response = await send(`${url}${path}`, {
       method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        ...(key !== undefined && { 'idempotency-key': key }),
-      },
-      ...(method !== 'GET' && { body: JSON.stringify(json) }),
+      token,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+      ...(method !== 'GET' && { json }),
     });
-    const body = (await response.json()) as Body;
+    const body = response.json as Body;
     const { gift_card: card, transaction, hold } = body;
     return {
       status: response.status,

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EngineDatabase, Environment } from './engine-database.ts';
+import type { Environment } from './engine-database.ts';
 import type { Seeded } from './seeded.ts';
 import { command, databaseToServe, openShop, serve, startServing } from './served.ts';
-import { assertHolds } from './stored.ts';
+import { assertHolds, type Stored } from './stored.ts';
 import { countAcknowledged, openLoadClients, type LoadClient } from './load-client.ts';
 
 const connections = 32;
@@ -20,7 +20,7 @@ export async function assertVerified(environment: Environment): Promise<void> {
 /** Sends the open requests of a crash again: executed ones are replayed, and the others are executed now. */
 export async function decideAll(
   url: string,
-  database: EngineDatabase,
+  database: Stored,
   clients: readonly LoadClient[],
 ): Promise<number> {
   const done = await assertHolds(database, clients);

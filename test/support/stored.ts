@@ -5,9 +5,12 @@ import type { EngineDatabase } from './engine-database.ts';
 import { publicIdsOf } from './public-ids.ts';
 import { afterwards, type KnownCard, type OpenRequest, type LoadClient } from './load-client.ts';
 
-type Stored = Pick<EngineDatabase, 'query' | 'keysFile'>;
+export type Stored = Pick<EngineDatabase, 'query' | 'keysFile'> & {
+  /** Default: all stores. */
+  readonly storeId?: number;
+};
 
-/** Every card of a database, by its public id. Amounts have two decimals. */
+/** Every card of a database or a store, by its public id. Amounts have two decimals. */
 export async function storedCards(database: Stored): Promise<ReadonlyMap<number, KnownCard>> {
   const rows = await database.query(
     // Transfers are counted first: no index finds those of one card, so a join would compare each card to each
@@ -15,7 +18,8 @@ export async function storedCards(database: Stored): Promise<ReadonlyMap<number,
     `select g.id, g.balance, g.disabled_at, g.note, g.version, coalesce(t.transfers, 0) as transfers
      from gift_cards g
      left join (select store_id, card_id, count(*) as transfers from transfers group by store_id, card_id) t
-       on t.store_id = g.store_id and t.card_id = g.id`,
+       on t.store_id = g.store_id and t.card_id = g.id
+     where ${database.storeId === undefined ? 'true' : `g.store_id = ${database.storeId}`}`,
   );
   const ids = publicIdsOf(database.keysFile);
   return new Map(

@@ -1,0 +1,45 @@
+/**
+ * Clients that issue and change their cards. No acknowledged request is lost or partly executed, each gets the same response
+ * again with its key, byte for byte, and a request without a response is executed once when it is sent again.
+ */
+
+import assert from 'node:assert/strict';
+import { assertLastCards, assertReplayed, decideAll } from '../../support/kills.ts';
+import { countAcknowledged, openLoadClients, type LoadClient } from '../../support/load-client.ts';
+import { persist, type OpenLoad } from '../killing.ts';
+
+const clientCount = 10;
+
+/** Works until it is over. After each error of its connection, a client sends the open request until it has a response. */
+async function workOn(client: LoadClient, url: string, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const outcome = await client.work(url, isOver);
+    // A process that ends rejects requests.
+    if (isOver()) return;
+    assert.equal(outcome?.status, undefined, 'a 503 from a running service');
+    await persist(isOver, async () => client.open && (await client.decide(url)));
+  }
+}
+
+export const openCards: OpenLoad = async ({ database: { query, keysFile }, url, random, openStore }) => {
+  const { token, storeId } = await openStore('cards.example');
+  const clients = openLoadClients(clientCount, token, random);
+  const stored = { query, keysFile, storeId };
+  let done = 0;
+  return {
+    name: 'cards',
+    count: () => countAcknowledged(clients),
+    async work(isOver) {
+      await Promise.all(clients.map((client) => workOn(client, url, isOver)));
+    },
+    async checkRestarted() {
+      await assertReplayed(url, clients);
+      done += await decideAll(url, stored, clients);
+      await assertLastCards(url, token, clients);
+    },
+    summary: () => `${done} requests had been executed without a response`,
+    close() {
+      for (const client of clients) client.close();
+    },
+  };
+};
