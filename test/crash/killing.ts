@@ -163,6 +163,7 @@ class Killer {
 
   /** Starts the service, lets the loads work, and kills it. */
   async #round(round: number, opening: () => Promise<void>): Promise<void> {
+    console.error('round', round);
     const { random } = this.#world;
     const isDivided = round % every.processes === every.processes - 1;
     const verifying =
@@ -184,8 +185,8 @@ class Killer {
     const signal = isDivided && random() < 0.5 ? 'SIGTERM' : 'SIGKILL';
     try {
       const killing = async (): Promise<void> => {
-        if (isDivided) await this.#killProcesses(service);
-        await this.#untilMore();
+        if (isDivided) await this.#killProcesses(service, state);
+        await this.#untilMore(state);
       };
       await Promise.race([killing(), working, exit.promise]);
       if (isDivided) children = await childrenOf(service.pid);
@@ -220,10 +221,10 @@ class Killer {
   }
 
   /** Kills processes while others serve, or all of them. The supervisor starts them again. */
-  async #killProcesses({ pid }: Served): Promise<void> {
+  async #killProcesses({ pid }: Served, state: { readonly isOver: boolean }): Promise<void> {
     const { random } = this.#world;
     for (let times = random.between(1, 2); times > 0; times -= 1) {
-      await this.#untilMore();
+      await this.#untilMore(state);
       const running = await childrenOf(pid);
       const killed = random.between(1, 4) === 1 ? running : random.chooseSome(running, 1);
       for (const each of killed) process.kill(each, 'SIGKILL');
@@ -232,11 +233,11 @@ class Killer {
   }
 
   /** Waits for a random number of successes, and a random time. */
-  async #untilMore(): Promise<void> {
+  async #untilMore(state: { readonly isOver: boolean }): Promise<void> {
     const { random } = this.#world;
     const sum = (): number => this.#loads.reduce((total, { count }) => total + count(), 0);
     const target = sum() + random.between(1, countsMax);
-    await until(() => sum() >= target, 120_000);
+    await until(() => state.isOver || sum() >= target, 120_000);
     await wait(random.between(0, pauseMaxMs));
   }
 
@@ -255,11 +256,14 @@ class Killer {
 
   /** Runs something of all loads at the same time. The error of a load has its name. */
   async #each(run: (load: Load) => Promise<void> | undefined): Promise<void> {
+    console.error('each', String(run).slice(0, 60));
     await Promise.all(
       this.#loads.map(async (load) => {
         try {
           await run(load);
+          console.error('  done', load.name);
         } catch (error) {
+          console.error('failed', load.name, error);
           throw new Error(`${load.name}: ${error instanceof Error ? error.message : String(error)}`, {
             cause: error,
           });

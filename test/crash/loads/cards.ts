@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { assertLastCards, assertReplayed, decideAll } from '../../support/kills.ts';
-import { countAcknowledged, openLoadClients, type LoadClient } from '../../support/load-client.ts';
-import { persist, type OpenLoad } from '../killing.ts';
+import { countAcknowledged, LoadClient, type KnownCard } from '../../support/load-client.ts';
+import { persist, type Load, type World } from '../killing.ts';
 
 const clientCount = 10;
 
@@ -21,25 +21,32 @@ async function workOn(client: LoadClient, url: string, isOver: () => boolean): P
   }
 }
 
-export const openCards: OpenLoad = async ({ database: { query, keysFile }, url, random, openStore }) => {
-  const { token, storeId } = await openStore('cards.example');
-  const clients = openLoadClients(clientCount, token, random);
-  const stored = { query, keysFile, storeId };
-  let done = 0;
-  return {
-    name: 'cards',
-    count: () => countAcknowledged(clients),
-    async work(isOver) {
-      await Promise.all(clients.map((client) => workOn(client, url, isOver)));
-    },
-    async checkRestarted() {
-      await assertReplayed(url, clients);
-      done += await decideAll(url, stored, clients);
-      await assertLastCards(url, token, clients);
-    },
-    summary: () => `${done} requests had been executed without a response`,
-    close() {
-      for (const client of clients) client.close();
-    },
+/** @param known gets every acknowledged card as it is. */
+export const openCards =
+  (known: Map<number, KnownCard> = new Map()) =>
+  async ({ database: { query, keysFile }, url, random, openStore }: World): Promise<Load> => {
+    const { token, storeId } = await openStore('cards.example');
+    const acknowledged = (_request: unknown, card: KnownCard): void => void known.set(card.id, card);
+    const clients = Array.from(
+      { length: clientCount },
+      (_, place) => new LoadClient({ name: `client-${place}`, token, random, acknowledged }),
+    );
+    const stored = { query, keysFile, storeId };
+    let done = 0;
+    return {
+      name: 'cards',
+      count: () => countAcknowledged(clients),
+      async work(isOver) {
+        await Promise.all(clients.map((client) => workOn(client, url, isOver)));
+      },
+      async checkRestarted() {
+        await assertReplayed(url, clients);
+        done += await decideAll(url, stored, clients);
+        await assertLastCards(url, token, clients);
+      },
+      summary: () => `${done} requests had been executed without a response`,
+      close() {
+        for (const client of clients) client.close();
+      },
+    };
   };
-};
