@@ -71,6 +71,8 @@ export type Killing = {
   readonly prepare?: (environment: Environment) => Promise<void>;
   /** What serves, if it is not the program. */
   readonly runner?: Runner;
+  /** Whether no service has several processes. */
+  readonly isOneProcess?: boolean;
 };
 
 const processes = 2;
@@ -163,9 +165,8 @@ class Killer {
 
   /** Starts the service, lets the loads work, and kills it. */
   async #round(round: number, opening: () => Promise<void>): Promise<void> {
-    console.error('round', round);
     const { random } = this.#world;
-    const isDivided = round % every.processes === every.processes - 1;
+    const isDivided = !this.#killing.isOneProcess && round % every.processes === every.processes - 1;
     const verifying =
       round > 0 && round % every.verify === 0 ? assertVerified(this.#world.environment) : undefined;
     if (round % every.start === every.start - 1) await this.#killAtStart();
@@ -245,7 +246,7 @@ class Killer {
     const { environment, database } = this.#world;
     await using service = await this.#serve();
     await this.#each(({ checkRestarted }) => checkRestarted?.());
-    await this.#each(({ checkEnd }) => checkEnd?.());
+    for (const load of this.#loads) await named(load, load.checkEnd);
     service.kill('SIGTERM');
     assert.deepEqual(await service.ended(), { code: 0, signal: null });
     assertLog(service.output());
@@ -254,22 +255,18 @@ class Killer {
     await assertVerified(environment);
   }
 
-  /** Runs something of all loads at the same time. The error of a load has its name. */
+  /** Runs something of all loads at the same time. */
   async #each(run: (load: Load) => Promise<void> | undefined): Promise<void> {
-    console.error('each', String(run).slice(0, 60));
-    await Promise.all(
-      this.#loads.map(async (load) => {
-        try {
-          await run(load);
-          console.error('  done', load.name);
-        } catch (error) {
-          console.error('failed', load.name, error);
-          throw new Error(`${load.name}: ${error instanceof Error ? error.message : String(error)}`, {
-            cause: error,
-          });
-        }
-      }),
-    );
+    await Promise.all(this.#loads.map((load) => named(load, () => run(load))));
+  }
+}
+
+/** Runs something of a load. Its error has the name of the load. */
+async function named({ name }: Load, run: (() => Promise<void> | undefined) | undefined): Promise<void> {
+  try {
+    await run?.();
+  } catch (error) {
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 
