@@ -1,48 +1,62 @@
-/** A machine that is killed while a browser restores a backup has the fresh database or the restored one. */
+/** A machine that is killed at any step of a restore in a browser has the fresh database or the restored one. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
-import { examined, freshMachine, upload } from '../support/fresh-machine.ts';
+import { examined, freshMachine, isServing, upload } from '../support/fresh-machine.ts';
+import { until } from '../support/delivering.ts';
 import { sealedShop } from '../support/sealed-shop.ts';
-import { seeded } from '../support/seeded.ts';
 import { command, serve } from '../support/served.ts';
 
-const rounds = Number(process.env['RESTORE_KILLS'] ?? 20);
+const killedStep = join(import.meta.dirname, '../support/killed-step.ts');
 const { backup, key, keys } = await sealedShop();
-const seed = Number(process.env['RESTORE_KILLS_SEED'] ?? Date.now() % 1_000_000);
-const random = seeded(seed);
 
-test(`${rounds} kills during a restore leave one complete database, its keys, and nothing else`, async (t) => {
-  const outcomes = { fresh: 0, restored: 0 };
-  for (let round = 0; round < rounds; round += 1) {
-    await using machine = await freshMachine();
-    const { browser, setup, database, served } = machine;
-    const freshKeys = readFileSync(database.keysFile, 'utf8');
-    await upload(machine, backup);
-    assert.match(await examined(machine, key), /This is in the backup/);
-    const installing = browser.post(`${setup}/restore/install`, { shop: 'Flowers' }).catch(() => undefined);
-    await wait(random.between(0, 800));
-    served.kill('SIGKILL');
-    await served.ended();
-    await installing;
-    await using again = await serve(database.environment);
-    const names = readdirSync(dirname(database.keysFile));
-    assert.deepEqual(
-      names.filter((name) => /receiving|restored|fresh/.test(name)),
-      [],
-    );
-    const stores = await command(database.environment, 'store', 'list', '--json');
-    assert.equal(stores.code, 0, stores.errors);
-    const isRestored = stores.output.includes('flowers.example');
-    assert.equal(readFileSync(database.keysFile, 'utf8'), isRestored ? keys : freshKeys);
-    const verified = await command(database.environment, 'verify');
-    assert.equal(verified.code, 0, verified.errors);
-    outcomes[isRestored ? 'restored' : 'fresh'] += 1;
-    again.kill('SIGTERM');
-    await again.ended();
+/** Kills the service before a step of the installation. @returns whether it was killed, and which database the next start has. */
+async function killAt(step: number): Promise<{ readonly isKilled: boolean; readonly isRestored: boolean }> {
+  await using machine = await freshMachine({
+    NODE_OPTIONS: `--import=${killedStep}`,
+    KILLED_STEP: String(step),
+    KILLED_PATH: '.restored',
+  });
+  const { browser, setup, database, served } = machine;
+  const freshKeys = readFileSync(database.keysFile, 'utf8');
+  await upload(machine, backup);
+  assert.match(await examined(machine, key), /This is in the backup/);
+  let exit: string | null | undefined;
+  void served.ended(600_000).then(({ signal }) => (exit = signal));
+  await browser.post(`${setup}/restore/install`, { shop: 'Flowers' }).catch(() => undefined);
+  await until(async () => exit !== undefined || (await isServing(served.url)));
+  served.kill('SIGKILL');
+  const isKilled = exit !== undefined;
+  await served.ended();
+  const environment = { ...database.environment, NODE_OPTIONS: '' };
+  await using again = await serve(environment);
+  assert.deepEqual(
+    readdirSync(dirname(database.keysFile)).filter((name) => /receiving|restored|fresh/.test(name)),
+    [],
+  );
+  const stores = await command(environment, 'store', 'list', '--json');
+  assert.equal(stores.code, 0, stores.errors);
+  const isRestored = stores.output.includes('flowers.example');
+  assert.equal(readFileSync(database.keysFile, 'utf8'), isRestored ? keys : freshKeys);
+  const verified = await command(environment, 'verify');
+  assert.equal(verified.code, 0, verified.errors);
+  again.kill('SIGTERM');
+  await again.ended();
+  return { isKilled, isRestored };
+}
+
+test('a kill at each step of a restore leaves one complete database, its keys, and nothing else', async (t) => {
+  const outcomes: string[] = [];
+  for (let step = 1; ; step += 1) {
+    const { isKilled, isRestored } = await killAt(step);
+    outcomes.push(isRestored ? 'restored' : 'fresh');
+    if (!isKilled) break;
   }
-  t.diagnostic(`RESTORE_KILLS_SEED=${seed}: fresh ${outcomes.fresh}, restored ${outcomes.restored}`);
+  t.diagnostic(`after a kill before each step, and without one: ${outcomes.join(', ')}`);
+  assert.ok(
+    outcomes.length > 4 && outcomes[0] === 'fresh' && outcomes.at(-2) === 'restored',
+    outcomes.join(),
+  );
 });
