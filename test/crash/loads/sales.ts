@@ -139,10 +139,6 @@ export const openSales =
           })(),
         ]);
       },
-      async whileDown() {
-        // Its claims end, as they do after some minutes. Until then, the clock of a sandbox does not move.
-        await database.meddle('update online_sales set next_at = 1 where lease is not null');
-      },
       async checkEnd() {
         buying.stop();
         await working;
