@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { endRecordingOf } from '../../src/cli/open-copying.ts';
-import type { MoveSide } from '../../src/cli/moving.ts';
+import { endRecordingOf } from '../../src/features/moves/cli/open-copying.ts';
+import type { MoveSide } from '../../src/features/moves/cli/moving.ts';
 import type { Store } from '../../src/core/stores/domain/store.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
@@ -15,7 +15,7 @@ import { verify } from '../../src/features/proofs/service/verify.ts';
 import { all, execute, sql, type Statement } from '../../src/database/sql/sql.ts';
 import { listTables } from '../../src/database/sql/table.ts';
 import type { Storage } from '../../src/database/storage.ts';
-import { listChanges } from '../../src/features/moves/storage/moving-changes.ts';
+import { listRecordedChanges } from '../../src/features/moves/storage/moving-changes.ts';
 import { storeTablesOf } from '../../src/core/stores/storage/table.ts';
 import { takeStoreTotals } from '../../src/features/moves/service/store-copy.ts';
 import { email, issueCommand, money } from '../support/fixtures.ts';
@@ -35,7 +35,7 @@ function replacing(side: Installation, methods: Partial<Storage>): MoveSide {
   return { ...side, storage: Object.assign(Object.create(side.storage) as Storage, methods) };
 }
 
-/** What a shop changes: cards, money, holds, webhooks, a card in a wallet, and rows that are deleted. */
+/** The changes of a shop: cards, money, holds, webhooks, a card in a wallet, and rows that are deleted. */
 function shopOf({ ctx, storage }: Installation, store: Store): { work(): Promise<void>; balances(): ReadonlyMap<number, bigint> } {
   const balances = new Map<number, bigint>();
   let turn = 0;
@@ -94,7 +94,7 @@ async function assertMoved(
   const triggers = await source.storage.read(() =>
     all(sql`select name from sqlite_schema where type = 'trigger' and name like 'store_moving_%'`),
   );
-  assert.deepEqual([triggers, await source.storage.read(() => listChanges(store.id, { after: 0, limit: 1 }))], [[], []]);
+  assert.deepEqual([triggers, await source.storage.read(() => listRecordedChanges(store.id, { after: 0, limit: 1 }))], [[], []]);
 } // prettier-ignore
 
 for (const to of ['PostgreSQL', 'SQLite'] as const)
@@ -128,7 +128,7 @@ test('a move that is interrupted at any write continues, and the store is never 
   let resumed = 0;
   for (let allowed = 0; ; allowed += 1) {
     let left = allowed;
-    // As after a kill, nothing is written any more on either side.
+    // As after a kill, neither side is written to.
     const dying = (side: Installation): MoveSide =>
       replacing(side, {
         async write(script, scope) {
@@ -170,7 +170,7 @@ test('a move whose recording has ended fails, the store stays open, and the next
   };
   await assert.rejects(
     move(source, replacing(target, { write })),
-    /the changes of flowers\.example are not recorded any more.*\n.*flowers\.example is open in the source/,
+    /the changes of flowers\.example are no longer recorded.*\n.*flowers\.example is open in the source/,
   );
   assert.deepEqual(
     [await statusOf(source), await statusOf(target)],

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
-import { readLogPage } from '../../src/features/proofs/storage/log.ts';
+import { readLogPage } from '../../src/core/log/storage/log.ts';
 import { loadMigrations } from '../../src/database/schema/migrate.ts';
 import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import { workKinds } from '../../src/core/stores/storage/work.ts';
 import { copyDatabase } from '../../src/features/moves/cli/copying.ts';
-import type { MoveSide } from '../../src/cli/moving.ts';
+import type { MoveSide } from '../../src/features/moves/cli/moving.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
 import { inviteStaff, linkTokens, openLink } from '../../src/core/staff/service/staff.ts';

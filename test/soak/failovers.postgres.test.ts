@@ -51,7 +51,7 @@ function startPlace(place: Place): ReturnType<typeof startProxy> {
   });
 }
 
-/** How a primary fails. With `hangs`, its connections stay open without responses, as if its machine had lost power. */
+/** Failures of a primary. With `hangs`, its connections stay open without responses, as if its machine had lost power. */
 const ways = ['is killed', 'is killed before responses', 'hangs'] as const;
 
 /**

@@ -26,7 +26,7 @@ import { saveEmailText } from '../../src/features/emails/storage/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/features/privacy/storage/erasure-walk.ts';
 import { findExternalUse } from '../../src/core/stores/storage/external-id.ts';
 import { findIdempotencyRecords } from '../../src/core/stores/storage/idempotency.ts';
-import { readEntryHashes } from '../../src/features/proofs/storage/log.ts';
+import { readEntryHashes } from '../../src/core/log/storage/log.ts';
 import {
   countEntries,
   listAppended,
@@ -36,8 +36,8 @@ import {
   beginCursors,
   lockCursors,
   moveBackfill,
-} from '../../src/features/proofs/storage/log-cursor.ts';
-import { entrySources } from '../../src/features/proofs/storage/log-entry.ts';
+} from '../../src/core/log/storage/log-cursor.ts';
+import { entrySources } from '../../src/core/log/storage/log-entry.ts';
 import { saveLogo } from '../../src/core/stores/storage/logo.ts';
 import { heldAt } from '../../src/core/cards/storage/past-card.ts';
 import { listCardsIssued } from '../../src/features/emails/storage/reminder.ts';
@@ -50,7 +50,7 @@ import { seeded } from './seeded.ts';
 /** The files of nouns, and not those of one engine. */
 const files = globSync('src/{database,core/*/storage,core/storage,features/*/storage}/**/*.ts').filter(
   (file) =>
-    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|database\/store-closing|stores\/storage\/table)\.ts$/.test(
+    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|database\/store-closing|moves\/storage\/moving-changes|stores\/storage\/table)\.ts$/.test(
       file,
     ),
 );

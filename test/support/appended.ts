@@ -2,7 +2,7 @@
 
 import type { Context } from '../../src/core/storage/context.ts';
 import type { Store } from '../../src/core/stores/domain/store.ts';
-import { findLog } from '../../src/features/proofs/storage/log.ts';
+import { findLog } from '../../src/core/log/storage/log.ts';
 import { one, sql, type Script } from '../../src/database/sql/sql.ts';
 import type { Storage } from '../../src/database/storage.ts';
 import { until } from './delivering.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { MoveSide } from '../../src/cli/moving.ts';
+import type { MoveSide } from '../../src/features/moves/cli/moving.ts';
 import { moveStore } from '../../src/features/moves/cli/store-copying.ts';
 import type { Context } from '../../src/core/storage/context.ts';
 import type { WrittenEvent } from '../../src/core/events/domain/event.ts';
@@ -13,7 +13,7 @@ import { appendEntries } from '../../src/features/proofs/service/log.ts';
 import { debit } from '../../src/core/money/service/spend.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { listFirstEvents } from '../../src/core/events/storage/event.ts';
-import { findLog } from '../../src/features/proofs/storage/log.ts';
+import { findLog } from '../../src/core/log/storage/log.ts';
 import { all, sql } from '../../src/database/sql/sql.ts';
 import type { Storage } from '../../src/database/storage.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';

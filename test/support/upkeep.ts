@@ -15,7 +15,7 @@ import {
   listDueEmails,
   type ClaimedEmail,
 } from '../../src/features/emails/storage/queue.ts';
-import { listOwnersToAppend, listOwnersToBegin } from '../../src/features/proofs/storage/log-cursor.ts';
+import { listOwnersToAppend, listOwnersToBegin } from '../../src/core/log/storage/log-cursor.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
 
 /** Closes up to `limit` expired holds of all stores. @returns whether there can be more. */

@@ -21,7 +21,7 @@ import {
   type StoreRecord,
 } from '../storage/store.ts';
 import { recordStoreChange } from '../storage/change.ts';
-import { beginCursors } from '../../../features/proofs/storage/log-cursor.ts';
+import { beginCursors } from '../../log/storage/log-cursor.ts';
 import { insertFirstWork, makeWorkDue } from '../storage/work.ts';
 
 export { hasRealStores } from '../storage/store.ts';

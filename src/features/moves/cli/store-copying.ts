@@ -20,10 +20,10 @@ import { listTables } from '../../../database/sql/table.ts';
 import { countInversions, storeTablesOf, type StoreTables } from '../../../core/stores/storage/table.ts';
 import { assertSameSchema } from './copying.ts';
 import { atTarget, fromSource, nameSide } from './copy-sides.ts';
-import { commandOf, noted, type Move, type MoveOutcome } from '../../../cli/moving.ts';
-import { allTables, endRecordingOf, moveWhileOpen } from '../../../cli/open-copying.ts';
-import { compareSides, copyRows, openInTarget, prepareTarget } from '../../../cli/store-arrival.ts';
-import { closeFully } from '../../../cli/store-closing.ts';
+import { commandOf, noted, type Move, type MoveOutcome } from './moving.ts';
+import { allTables, endRecordingOf, moveWhileOpen } from './open-copying.ts';
+import { compareSides, copyRows, openInTarget, prepareTarget } from './store-arrival.ts';
+import { closeFully } from './store-closing.ts';
 
 /**
  * Moves a store into a database that has other stores, or continues an interrupted move.

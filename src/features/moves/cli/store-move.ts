@@ -6,7 +6,7 @@ import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts
 import { CopyError, nothingIntoSandbox, sandboxIsNotCopied } from '../service/copy.ts';
 import { print, printJson } from '../../../cli/output.ts';
 import { showProgress } from '../../../cli/progress.ts';
-import type { MoveOutcome } from '../../../cli/moving.ts';
+import type { MoveOutcome } from './moving.ts';
 import { moveStore } from './store-copying.ts';
 
 type Moving = {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { readDatabaseConfig } from '../../../start/config.ts';
 import { openDatabase } from '../../../start/database.ts';
 import { findClosed, listClosedTables, openTable, reopen } from '../service/store-copy.ts';
-import { endRecordingOf } from '../../../cli/open-copying.ts';
+import { endRecordingOf } from './open-copying.ts';
 import { findStoreState } from '../storage/store-copy.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { print } from '../../../cli/output.ts';

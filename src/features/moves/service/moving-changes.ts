@@ -4,9 +4,9 @@
  */
 
 import { findStore } from '../../../core/stores/storage/store.ts';
-import { findRecording, listChanges, keyOfChange } from '../storage/moving-changes.ts';
+import { findRecording, listRecordedChanges, keyOfChange } from '../storage/moving-changes.ts';
 import { deleteRow, findRows, updateRow, withoutReactions } from '../storage/changed-rows.ts';
-import { isLogComplete } from '../../proofs/storage/log-cursor.ts';
+import { isLogComplete } from '../../../core/log/storage/log-cursor.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import {
   insertRows,
@@ -66,9 +66,9 @@ export function* readStep(
 ): Script<CopyStep> {
   if ((yield* findRecording(storeId, tables)) !== closedAt)
     throw new CopyError(
-      `the changes of ${domain} are not recorded any more: the source was migrated, or the move was given up`,
+      `the changes of ${domain} are no longer recorded: the source was migrated, or the move was given up`,
     );
-  const recorded = yield* listChanges(storeId, { after, limit });
+  const recorded = yield* listRecordedChanges(storeId, { after, limit });
   const keys = new Map([...also].map(([name, ofTable]) => [name, new Set(ofTable)]));
   for (const { table, rowKey } of recorded) {
     const ofTable = keys.get(table);

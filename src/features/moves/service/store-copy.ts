@@ -7,7 +7,7 @@
 import type { Context } from '../../../core/storage/context.ts';
 import { sameBytes } from '../../../platform/keys.ts';
 import type { KeyCheck } from '../../proofs/storage/key-check.ts';
-import { isLogComplete, passCopiedEntries } from '../../proofs/storage/log-cursor.ts';
+import { isLogComplete, passCopiedEntries } from '../../../core/log/storage/log-cursor.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
   changeStatus,

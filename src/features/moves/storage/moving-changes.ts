@@ -105,7 +105,7 @@ export function* deleteChanges(storeId: number): Script<boolean> {
 export type Change = { readonly id: number; readonly table: string; readonly rowKey: string };
 
 /** Returns the first changes of a store after one, in the order of their commits. */
-export function* listChanges(
+export function* listRecordedChanges(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Change[]> {

@@ -8,7 +8,7 @@ import { inclusionProofOf } from '../domain/log-tree.ts';
 import { sameBytes } from '../../../platform/keys.ts';
 import type { CardKey } from '../../../core/cards/storage/card.ts';
 import { listCheckpointsBefore, listPublicKeys } from '../storage/checkpoint.ts';
-import { findLog, findPlace } from '../storage/log.ts';
+import { findLog, findPlace } from '../../../core/log/storage/log.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import {
   chainHash,

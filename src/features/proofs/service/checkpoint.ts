@@ -22,9 +22,9 @@ import {
   type CheckpointKey,
 } from '../storage/checkpoint.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
-import { findLog, findPlace, type EntryLog } from '../storage/log.ts';
-import { findCursorOwner } from '../storage/log-cursor.ts';
-import type { EntryId } from '../storage/log-entry.ts';
+import { findLog, findPlace, type EntryLog } from '../../../core/log/storage/log.ts';
+import { findCursorOwner } from '../../../core/log/storage/log-cursor.ts';
+import type { EntryId } from '../../../core/log/storage/log-entry.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { listChain, type Chain, type ChainText } from '../storage/chain.ts';
 import {

@@ -20,7 +20,7 @@ import {
   updateSize,
   writePage,
   type EntryLog,
-} from '../storage/log.ts';
+} from '../../../core/log/storage/log.ts';
 import {
   listBackfilled,
   listNewEntries,
@@ -36,8 +36,8 @@ import {
   lockAppending,
   type Backfill,
   type Cursor,
-} from '../storage/log-cursor.ts';
-import { entrySources, type EntryId, type LogEntry } from '../storage/log-entry.ts';
+} from '../../../core/log/storage/log-cursor.ts';
+import { entrySources, type EntryId, type LogEntry } from '../../../core/log/storage/log-entry.ts';
 import { writeByStore } from '../../../database/sql/by-store.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import type { EntryTable } from '../../../database/sql/fragments.ts';

@@ -9,9 +9,9 @@ import {
   readLogPage,
   readSubtrees,
   type EntryLog,
-} from '../storage/log.ts';
-import { countEntries, listAppended } from '../storage/log-cursor.ts';
-import { entrySources, type EntryId } from '../storage/log-entry.ts';
+} from '../../../core/log/storage/log.ts';
+import { countEntries, listAppended } from '../../../core/log/storage/log-cursor.ts';
+import { entrySources, type EntryId } from '../../../core/log/storage/log-entry.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import type { EntryTable } from '../../../database/sql/fragments.ts';
 import type { StoreVerifying } from './row-check.ts';

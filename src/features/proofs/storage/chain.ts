@@ -4,7 +4,7 @@ import { changeContent } from '../../../core/cards/domain/change.ts';
 import { entryContent } from '../../../core/money/domain/ledger.ts';
 import { listChangesBefore, listStoredChangesAfter } from '../../../core/cards/storage/change.ts';
 import type { CardKey } from '../../../core/cards/storage/card.ts';
-import type { EntryId } from './log-entry.ts';
+import type { EntryId } from '../../../core/log/storage/log-entry.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import type { EntryTable } from '../../../database/sql/fragments.ts';
 import { listChainAfter, listTransfersBefore } from '../../../core/money/storage/transfer.ts';

@@ -12,7 +12,7 @@ import {
   verifyChanged,
   type CopyStep,
   type StepWish,
-} from '../features/moves/service/moving-changes.ts';
+} from '../service/moving-changes.ts';
 import {
   closeStore,
   failArrival,
@@ -21,19 +21,14 @@ import {
   type ArrivalCommand,
   type MovedStore,
   type StoreInventory,
-} from '../features/moves/service/store-copy.ts';
-import { appendEntries } from '../features/proofs/service/log.ts';
-import type { StoreState } from '../features/moves/storage/store-copy.ts';
-import {
-  beginRecording,
-  deleteChanges,
-  endRecording,
-  findLastChange,
-} from '../features/moves/storage/moving-changes.ts';
-import type { Key, Table } from '../database/sql/table.ts';
-import type { Storage } from '../database/storage.ts';
-import { lastStoreKey, type StoreTables } from '../core/stores/storage/table.ts';
-import { atTarget, fromSource, nameSide } from '../features/moves/cli/copy-sides.ts';
+} from '../service/store-copy.ts';
+import { appendEntries } from '../../proofs/service/log.ts';
+import type { StoreState } from '../storage/store-copy.ts';
+import { beginRecording, deleteChanges, endRecording, findLastChange } from '../storage/moving-changes.ts';
+import type { Key, Table } from '../../../database/sql/table.ts';
+import type { Storage } from '../../../database/storage.ts';
+import { lastStoreKey, type StoreTables } from '../../../core/stores/storage/table.ts';
+import { atTarget, fromSource, nameSide } from './copy-sides.ts';
 import { compareSides, countAll, learn, openInTarget, prepareTarget, type Arrival } from './store-arrival.ts';
 import { closeFully, openAgain } from './store-closing.ts';
 import { commandOf, noted, type Move, type MoveOutcome } from './moving.ts';

@@ -1,7 +1,7 @@
 /** Closes a store that moves, and opens it again. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fault } from '../core/domain/fault.ts';
+import { Fault } from '../../../core/domain/fault.ts';
 import {
   closedInOrder,
   closeTable,
@@ -13,12 +13,12 @@ import {
   openTable,
   reopen,
   type MovedStore,
-} from '../features/moves/service/store-copy.ts';
-import { appendEntries } from '../features/proofs/service/log.ts';
-import type { Storage } from '../database/storage.ts';
-import type { StoreTables } from '../core/stores/storage/table.ts';
-import { fromSource, nameSide } from '../features/moves/cli/copy-sides.ts';
-import { CommandError } from './failure.ts';
+} from '../service/store-copy.ts';
+import { appendEntries } from '../../proofs/service/log.ts';
+import type { Storage } from '../../../database/storage.ts';
+import type { StoreTables } from '../../../core/stores/storage/table.ts';
+import { fromSource, nameSide } from './copy-sides.ts';
+import { CommandError } from '../../../cli/failure.ts';
 import type { Move, MoveSide } from './moving.ts';
 
 /** The delay between two attempts. */

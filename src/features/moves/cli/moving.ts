@@ -1,13 +1,13 @@
 /** A move of a store between two databases, and its result. */
 
-import type { Context } from '../core/storage/context.ts';
-import { CopyError, identify } from '../features/moves/service/copy.ts';
-import type { ArrivalCommand, MovedStore, StoreInventory } from '../features/moves/service/store-copy.ts';
-import type { Storage } from '../database/storage.ts';
-import type { CopyOutcome } from '../features/moves/cli/copying.ts';
-import { fromSource } from '../features/moves/cli/copy-sides.ts';
-import { CommandError } from './failure.ts';
-import type { Progress } from './progress.ts';
+import type { Context } from '../../../core/storage/context.ts';
+import { CopyError, identify } from '../service/copy.ts';
+import type { ArrivalCommand, MovedStore, StoreInventory } from '../service/store-copy.ts';
+import type { Storage } from '../../../database/storage.ts';
+import type { CopyOutcome } from './copying.ts';
+import { fromSource } from './copy-sides.ts';
+import { CommandError } from '../../../cli/failure.ts';
+import type { Progress } from '../../../cli/progress.ts';
 
 /** One side of a move. */
 export type MoveSide = {

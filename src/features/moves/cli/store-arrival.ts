@@ -1,8 +1,8 @@
 /** The target of a move: the store is prepared, copied, compared and opened there. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fault } from '../core/domain/fault.ts';
-import { CopyError, differencesOf } from '../features/moves/service/copy.ts';
+import { Fault } from '../../../core/domain/fault.ts';
+import { CopyError, differencesOf } from '../service/copy.ts';
 import {
   addStoreRows,
   beginArrival,
@@ -16,20 +16,20 @@ import {
   verifyStore,
   type ArrivalCommand,
   type StoreInventory,
-} from '../features/moves/service/store-copy.ts';
-import { appendEntries } from '../features/proofs/service/log.ts';
-import { findRowById, type Table, type TableRow } from '../database/sql/table.ts';
-import { parallel, type Script } from '../database/sql/sql.ts';
-import type { Storage } from '../database/storage.ts';
+} from '../service/store-copy.ts';
+import { appendEntries } from '../../proofs/service/log.ts';
+import { findRowById, type Table, type TableRow } from '../../../database/sql/table.ts';
+import { parallel, type Script } from '../../../database/sql/sql.ts';
+import type { Storage } from '../../../database/storage.ts';
 import {
   countStoreRows,
   lastStoreKey,
   learnContent,
   readStorePage,
   type StoreTables,
-} from '../core/stores/storage/table.ts';
-import { copyEventsInOrder, copyPages } from '../features/moves/cli/copy-pages.ts';
-import { atTarget, fromSource } from '../features/moves/cli/copy-sides.ts';
+} from '../../../core/stores/storage/table.ts';
+import { copyEventsInOrder, copyPages } from './copy-pages.ts';
+import { atTarget, fromSource } from './copy-sides.ts';
 import { pollMs } from './store-closing.ts';
 import type { Move, MoveOutcome } from './moving.ts';
 
