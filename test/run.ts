@@ -50,7 +50,7 @@ const heavyAtOnce = 2;
  * takes long, and other tests use most of the same code.
  */
 const onlySoak =
-  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|import|pages|pdf|print|receipts|reference|settings|shop-day|till-app|till-kills)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|damage|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|processes|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|money\/crash\.|race\/migration\.|unit\/(?:hostile-tables|removed-entries|worst-strings)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|code-secrecy|first-run|import|pages|pdf|print|receipts|reference|settings|shop-day|till-app|till-kills)\.|conformance\/(?:earlier-schema|postgres-(?:corruption|proofs)|sqlite-(?:corruption|damage|remains)|store-copy)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy|processes|restore-page)\.|interleaving\/(?:interleaving-cases|planted)\.|race\/migration\.|unit\/(?:hostile-tables|removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -62,11 +62,7 @@ const longer: readonly {
   readonly engine?: EngineId;
   readonly rounds: Readonly<Record<string, string>>;
 }[] = [
-  {
-    files: /^test\/(crash\/(kill|email|delivery|online-sales)|money\/crash)\./,
-    rounds: { CRASH_ROUNDS: '40' },
-  },
-  { files: /^test\/crash\/activation\./, rounds: { CRASH_ROUNDS: '12' } },
+  { files: /^test\/crash\/online-sales\./, rounds: { CRASH_ROUNDS: '40' } },
   // One caller at a time: the engine changes nothing but the time that a step takes.
   { files: /^test\/money\/model\./, engine: 'sqlite', rounds: { MODEL_RUNS: '1000' } },
   { files: /^test\/money\/model\./, engine: 'postgres', rounds: { MODEL_RUNS: '150' } },
@@ -124,7 +120,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/http\/wallets/, program: 'openssl', package: 'openssl' },
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
   {
-    files: /^test\/(?:(?:e2e|crash)\/processes|crash\/erased-bytes|e2e\/restore-page)\./,
+    files: /^test\/(?:e2e\/processes|crash\/(?:erased-bytes|shop)|e2e\/restore-page)\./,
     program: 'ps',
     package: 'procps',
   },
@@ -133,8 +129,8 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/soak\/code-samples/, program: 'curl', package: 'curl' },
   { files: /^test\/soak\/code-samples/, program: 'php', package: 'php-cli' },
   { files: /^test\/soak\/code-samples/, program: 'python3', package: 'python3' },
-  { files: /^test\/soak\/backup-kills/, program: 'age', package: 'age' },
-  { files: /^test\/soak\/backup-kills/, program: 'zstd', package: 'zstd' },
+  { files: /^test\/soak\/backups/, program: 'age', package: 'age' },
+  { files: /^test\/soak\/backups/, program: 'zstd', package: 'zstd' },
   { files: /^test\/soak\/prometheus/, program: 'promtool', package: 'prometheus' },
   { files: /^test\/(?:e2e\/https|soak\/certificates)\./, program: 'pebble', package: 'pebble' },
   { files: /^test\/soak\/whole-way\./, program: 'pebble', package: 'pebble' },

@@ -41,7 +41,7 @@ test('an erasure that is killed repeatedly continues, and leaves no byte of the 
   let isDone = false;
   while (!isDone) {
     await using program = startProgram(process.execPath, [commandLine, ...erase], { environment });
-    const isKilled = kills < 4;
+    const isKilled = kills < 2;
     if (isKilled) {
       await wait(random.between(300, 900));
       program.kill('SIGKILL');

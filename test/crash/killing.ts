@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../support/delivering.ts';
 import type { EngineDatabase, Environment } from '../support/engine-database.ts';
+import { engine } from '../support/engine.ts';
 import { assertVerified } from '../support/kills.ts';
 import { freePort } from '../support/postgres-port.ts';
 import { childrenOf, runningOf } from '../support/running-processes.ts';
@@ -22,7 +23,7 @@ import {
 } from '../support/served.ts';
 
 /** A store of a load: its token has all scopes. */
-export type OpenedStore = { readonly token: string; readonly storeId: number };
+type OpenedStore = { readonly token: string; readonly storeId: number };
 
 /** What the loads of a test share. */
 export type World = {
@@ -67,8 +68,6 @@ export type Killing = {
   readonly loads: readonly OpenLoad[];
   /** Other variables of the service. */
   readonly environment?: Environment;
-  /** Before the first start. */
-  readonly prepare?: (environment: Environment) => Promise<void>;
   /** What serves, if it is not the program. */
   readonly runner?: Runner;
   /** Whether no service has several processes. */
@@ -91,6 +90,14 @@ export async function persist<T>(isOver: () => boolean, send: () => Promise<T>):
       if (isOver()) return undefined;
       await wait(20);
     }
+}
+
+/**
+ * Whether a service rejects a request because it stops. On a busy machine, a request can wait too long for the locks of a
+ * server, and is then sent again as well.
+ */
+export function isRejected({ status }: { readonly status: number }, isOver: () => boolean): boolean {
+  return status === 503 && (isOver() || engine.id === 'postgres');
 }
 
 async function openWorld({ environment = {}, seed }: Killing): Promise<World> {
@@ -285,6 +292,5 @@ export async function killRepeatedly(t: TestContext, killing: Killing): Promise<
   t.diagnostic(`seed ${killing.seed} (CRASH_SEED)`);
   const world = await openWorld(killing);
   await using _database = world.database;
-  await killing.prepare?.(world.environment);
   await new Killer(world, killing).run(t);
 }

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { unguardedDebit } from '../support/planted-debit.ts';
-import { seeded } from '../support/seeded.ts';
-import { crash } from '../money/crash.ts';
+import { sourceCommandLine } from '../support/program.ts';
+import { killRepeatedly } from '../crash/killing.ts';
+import { openCards } from '../crash/loads/cards.ts';
+import { openMoney } from '../crash/loads/money.ts';
 import { planted, real } from '../money/debits.ts';
 import { raceDebits } from '../money/race-debits.ts';
 
@@ -20,24 +22,16 @@ test('a racing debit without the guard is detected', async () => {
   );
 });
 
-test('the real engine loses nothing when killed', async () => {
-  const { complaints, acknowledged } = await crash({ rounds: 1, random: seeded(1) });
-  assert.deepEqual(complaints, []);
-  assert.ok(acknowledged > 0);
-});
-
 test('a killed engine that responds before it commits is detected, because acknowledged requests are lost', async (t) => {
-  const imports = [import.meta.resolve('../support/planted-preload.ts')];
-  const { complaints, acknowledged } = await crash({
-    rounds: 4,
-    random: seeded(1),
-    killAfter: { min: 400, max: 900 },
-    imports,
+  const preload = import.meta.resolve('../support/planted-preload.ts');
+  const killing = killRepeatedly(t, {
+    kills: 6,
+    seed: 1,
+    loads: [openCards(), openMoney],
+    environment: { NODE_OPTIONS: `--import=${preload}` },
+    // The module replaces a part of the sources.
+    runner: { node: process.execPath, commandLine: sourceCommandLine },
+    isOneProcess: true,
   });
-  t.diagnostic(`${acknowledged} requests acknowledged; ${complaints.length} errors`);
-  assert.ok(acknowledged > 0);
-  assert.ok(
-    complaints.some((complaint) => /^lost: |were acknowledged/.test(complaint)),
-    'the check detects nothing',
-  );
+  await assert.rejects(killing, /^Error: (?:cards|money): /);
 });

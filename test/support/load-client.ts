@@ -73,12 +73,13 @@ export class LoadClient {
     return undefined;
   }
 
-  /** Sends the open request again and records its outcome. */
+  /** Sends the open request again and records its outcome. @throws Error if it has none, or is a 503: the request stays open. */
   async decide(url: string): Promise<HttpResponse> {
     // The process that had the kept connection was killed.
     this.#agent.destroy();
     assert.ok(this.open);
     const response = await this.#send(url, this.open);
+    if (response.status === 503) throw new Error(`the open request is rejected: ${response.text}`);
     this.#learn(this.open, response);
     return response;
   }

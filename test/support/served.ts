@@ -37,9 +37,9 @@ export type Served = Program & { readonly url: string };
 /** A command that runs the service's command, such as a shell that limits it. */
 export type Wrapper = readonly [command: string, ...args: string[]];
 
-/** Another account, with a program that it can read. */
+/** Another program, which another account can run. */
 export type Runner = {
-  readonly account: NonNullable<ProgramOptions['account']>;
+  readonly account?: NonNullable<ProgramOptions['account']>;
   readonly node: string;
   readonly commandLine: string;
 };
@@ -49,7 +49,7 @@ export function startServing(environment: Environment, wrapper?: Wrapper, runner
   const [file, ...args] = wrapper ? [...wrapper, ...own] : own;
   return startProgram(file, args, {
     environment,
-    ...(runner && { account: runner.account, folder: dirname(runner.commandLine) }),
+    ...(runner?.account && { account: runner.account, folder: dirname(runner.commandLine) }),
   });
 }
 

@@ -27,7 +27,8 @@ function readArrows(): Arrows {
       const imported = posix.join(posix.dirname(path), specifier);
       const to = areaOf(posix.relative('src', imported));
       if (!imported.startsWith('src/') || to === from || wiring.has(to) || ground.has(to)) continue;
-      const ofArea = (found[from] ??= {});
+      found[from] ??= {};
+      const ofArea = found[from];
       ofArea[to] = (ofArea[to] ?? 0) + 1;
     }
   }

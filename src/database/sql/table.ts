@@ -314,11 +314,11 @@ export function digestOf(table: Table): TableDigest {
 /** Whether two rows of a table, or their absence, are the same. */
 export function isSameRow(
   { columns }: Table,
-  one: TableRow | undefined,
+  row: TableRow | undefined,
   other: TableRow | undefined,
 ): boolean {
-  if (!one || !other) return one === other;
-  return canonicalRow(columns, one) === canonicalRow(columns, other);
+  if (!row || !other) return row === other;
+  return canonicalRow(columns, row) === canonicalRow(columns, other);
 }
 
 function canonicalRow(columns: readonly string[], row: TableRow): string {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { until } from '../../support/delivering.ts';
 import { send } from '../../support/http-client.ts';
-import { persist, type OpenLoad } from '../killing.ts';
+import { isRejected, persist, type OpenLoad } from '../killing.ts';
 
 const rows = 120;
 
@@ -35,7 +35,7 @@ export const openBatches: OpenLoad = async ({ database, url, openStore, count })
       json: { cards, expected_count: rows, expected_total: (total / 100).toFixed(2) },
       headers: { 'idempotency-key': `batch-${place}` },
     });
-    if (response.status === 503 && isOver()) return;
+    if (isRejected(response, isOver)) return;
     assert.equal(response.status, 202, response.text);
     batches[place] = (response.json as { readonly batch: Batch }).batch.id;
   };
@@ -68,7 +68,8 @@ export const openBatches: OpenLoad = async ({ database, url, openStore, count })
       );
     },
     async checkRestarted() {
-      for (const [place, id] of batches.entries()) if (id === undefined) await create(place, () => false);
+      for (const place of batches.keys())
+        while (batches[place] === undefined) await create(place, () => false);
     },
     async checkEnd() {
       for (const id of batches) {
@@ -83,7 +84,10 @@ export const openBatches: OpenLoad = async ({ database, url, openStore, count })
            (select sum(issued_total) from batches where store_id = ?) as issued,
            (select count(*) from batch_parts where store_id = ? and lines is not null) as lines
          from gift_cards where store_id = ?`,
-        ...[storeId, storeId, storeId, storeId],
+        storeId,
+        storeId,
+        storeId,
+        storeId,
       );
       const made = batches.length;
       assert.deepEqual(

@@ -4,13 +4,14 @@
  */
 
 import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import { receivedEmails } from '../../delivery/email/received.ts';
 import { reply, type SmtpServer } from '../../delivery/email/smtp-server.ts';
 import { until } from '../../support/delivering.ts';
 import { send } from '../../support/http-client.ts';
 import { publicIdsOf } from '../../support/public-ids.ts';
 import type { Seeded } from '../../support/seeded.ts';
-import { persist, type Load, type OpenLoad, type World } from '../killing.ts';
+import { isRejected, persist, type Load, type OpenLoad, type World } from '../killing.ts';
 
 const clients = 2;
 /** Of all loads: the others send less. */
@@ -93,11 +94,11 @@ export const openEmails =
       sent += 1;
       const address = `${fates[sent % fates.length]}-${sent}@example.com`;
       const response = await post('/gift_card', { initial_value: 5, recipient_email: address });
-      if (response.status === 503 && isOver()) return;
+      if (isRejected(response, isOver)) return;
       assert.equal(response.status, 201, response.text);
       const { gift_card: card } = response.json as { readonly gift_card: Issued };
       issued.push(card);
-      await new Promise((resolve) => setTimeout(resolve, restMs));
+      await wait(restMs);
     };
     /** Makes waiting emails due. */
     const passTime = async (which: string): Promise<void> =>

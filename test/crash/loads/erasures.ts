@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { until } from '../../support/delivering.ts';
 import { send } from '../../support/http-client.ts';
-import { persist, type OpenLoad } from '../killing.ts';
+import { isRejected, persist, type OpenLoad } from '../killing.ts';
 
 /** An erasure changes 20 cards in one transaction. */
 const cards = 50;
@@ -46,7 +46,7 @@ export const openErasures: OpenLoad = async ({ database, url, openStore, count }
   };
   const erase = async (person: Person, isOver: () => boolean): Promise<void> => {
     const { status, text } = await post(`/customers/${person.customer}/erase`, { erase_notes: true });
-    if (status === 503 && isOver()) return;
+    if (isRejected({ status }, isOver)) return;
     assert.equal(status, 202, text);
     person.isErased = true;
   };

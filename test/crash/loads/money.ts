@@ -8,7 +8,7 @@ import { openMoneyClient, type MoneyClient } from '../../money/client.ts';
 import { newCustomer, nothingAcknowledged, type Acknowledged } from '../../money/customer.ts';
 import type { QueryRow } from '../../support/engine-database.ts';
 import { publicIdsOf } from '../../support/public-ids.ts';
-import { persist, type OpenLoad, type World } from '../killing.ts';
+import { isRejected, persist, type OpenLoad, type World } from '../killing.ts';
 
 const customerCount = 10;
 const sharedCards = 3;
@@ -116,7 +116,7 @@ export const openMoney: OpenLoad = async (world) => {
         const reply = await plain(request, key);
         // A process that ends rejects requests.
         if (reply.status !== 503) return reply;
-        if (!isOver()) complain(`a 503 from a running service: ${request.line}`);
+        if (!isRejected(reply, isOver)) complain(`a 503 from a running service: ${request.line}`);
         throw new Error('503');
       };
       await Promise.all(

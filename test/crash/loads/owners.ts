@@ -11,9 +11,9 @@ import type { Environment } from '../../support/engine-database.ts';
 import { textOfPage } from '../../support/counter-staff.ts';
 import { send } from '../../support/http-client.ts';
 import { command } from '../../support/served.ts';
-import { persist, type Load, type World } from '../killing.ts';
+import { isRejected, persist, type Load, type World } from '../killing.ts';
 
-export const ownersDomain = 'owners.example';
+const ownersDomain = 'owners.example';
 const owners = [`ada@${ownersDomain}`, `grace@${ownersDomain}`] as const;
 
 /** The settings of a service whose machine an owner sets up. */
@@ -70,7 +70,7 @@ export const openOwners =
     const changeNext = async (step: number, isOver: () => boolean): Promise<void> => {
       cut += 1;
       const response = await decide(step);
-      if (response.status === 503 && isOver()) return;
+      if (isRejected(response, isOver)) return;
       assert.equal(response.status, 303, textOfPage(response));
       cut -= 1;
       acknowledged += 1;

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { until } from '../../support/delivering.ts';
 import { send } from '../../support/http-client.ts';
-import type { OpenLoad } from '../killing.ts';
+import { isRejected, type OpenLoad } from '../killing.ts';
 
 const callers = 6;
 const codesMax = 600;
@@ -61,7 +61,7 @@ export const openPrintedCards: OpenLoad = async ({ url, openStore, count }) => {
   /** @returns whether the request was decided. A process that ends rejects requests. */
   const ask = async (request: Request, isOver: () => boolean): Promise<boolean> => {
     const response = await post(request.path, request.json).catch(() => undefined);
-    if (!response || (response.status === 503 && isOver())) {
+    if (!response || isRejected(response, isOver)) {
       request.isOpen = true;
       return false;
     }
@@ -85,7 +85,8 @@ export const openPrintedCards: OpenLoad = async ({ url, openStore, count }) => {
           while (!isOver()) {
             const place = Math.floor(taken / 2);
             taken += 1;
-            const request = (requests[place] ??= requestAt(place, codes, cardId));
+            requests[place] ??= requestAt(place, codes, cardId);
+            const request = requests[place];
             await ask(request, isOver);
           }
         }),

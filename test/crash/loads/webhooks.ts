@@ -8,7 +8,7 @@ import { until } from '../../support/delivering.ts';
 import { send } from '../../support/http-client.ts';
 import { publicIdsOf } from '../../support/public-ids.ts';
 import { receiveWebhooks } from '../../support/webhook-receiver.ts';
-import { persist, type OpenLoad } from '../killing.ts';
+import { isRejected, persist, type OpenLoad } from '../killing.ts';
 
 const clients = 3;
 
@@ -26,7 +26,7 @@ export const openWebhooks: OpenLoad = async ({ database, url, openStore, count }
 
   const issue = async (isOver: () => boolean): Promise<void> => {
     const { status, text, json } = await post('/gift_card', { initial_value: 5 });
-    if (status === 503 && isOver()) return;
+    if (isRejected({ status }, isOver)) return;
     assert.equal(status, 201, text);
     acknowledged.push((json as { readonly gift_card: { readonly id: number } }).gift_card.id);
   };

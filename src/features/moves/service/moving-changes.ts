@@ -34,7 +34,7 @@ export type ChangedRows = {
 };
 
 /** Keys of rows as they were recorded, by the names of their tables. */
-export type RecordedKeys = ReadonlyMap<string, ReadonlySet<string>>;
+type RecordedKeys = ReadonlyMap<string, ReadonlySet<string>>;
 
 export type CopyStep = {
   readonly changes: readonly ChangedRows[];

@@ -1,26 +1,22 @@
-/** Backups of a process that is killed at any moment, or that serves requests, and the program age that opens them. */
+/** A backup of a process that serves requests, and the program age that opens it. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createReadStream, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join as joined } from 'node:path';
+import { join as joined } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isWithin } from '../support/deadline.ts';
 import { openBackup } from '../../src/features/backups/platform/open.ts';
 import { parseRecoveryKey } from '../../src/features/backups/platform/recovery-key.ts';
 import type { Secret } from '../../src/platform/secret.ts';
-import { openBrowser, type Browser } from '../support/browser.ts';
-import { consoleDomain, join, staffPassword } from '../support/console.ts';
+import type { Browser } from '../support/browser.ts';
+import { consoleDomain, join } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { send } from '../support/http-client.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
-import { seeded } from '../support/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { databaseToServe, openShop, serve } from '../support/served.ts';
 
-const rounds = Number(process.env['BACKUP_KILLS'] ?? 30);
-const seed = Number(process.env['BACKUP_KILLS_SEED'] ?? Date.now() % 1_000_000);
-const random = seeded(seed);
 const path = '/settings/machine/backups';
 
 const folder = makeScratchFolder('backup-kills-');
@@ -38,25 +34,12 @@ const serviceOf = (url: string) => ({
   request: (to: string, request?: Parameters<typeof send>[1]) => send(`${url}${to}`, request),
 });
 
-async function signIn(url: string): Promise<Browser> {
-  const browser = openBrowser(serviceOf(url));
-  const email = `owner@${consoleDomain}`;
-  const { status, text } = await browser.post('/sign-in', { email, password: staffPassword });
-  assert.equal(status, 303, text);
-  return browser;
-}
-
 /** The backups at the place, without what is not complete. */
 function backups(): readonly string[] {
   return readdirSync(disk, { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.age'))
     .toSorted();
-}
-
-/** The files of a backup next to the database. */
-function left(): readonly string[] {
-  return readdirSync(dirname(database.keysFile)).filter((name) => /\.backup-(?:copy|sealed|keys)/.test(name));
 }
 
 async function listed(browser: Browser): Promise<readonly string[]> {
@@ -72,8 +55,6 @@ async function assertOpens(name: string, identity: Secret): Promise<void> {
   assert.deepEqual(keys, readFileSync(database.keysFile));
 }
 
-let identity: Secret;
-
 test('a service of some thousand cards responds while it makes a backup, which age opens', async (t) => {
   await using served = await serve(environment);
   const browser = await join(serviceOf(served.url), 'owner');
@@ -87,7 +68,7 @@ test('a service of some thousand cards responds while it makes a backup, which a
   const [typed = ''] = /AGE-SECRET-KEY-1 [0-9A-Z ]+/.exec(made.text) ?? [];
   const key = await parseRecoveryKey(typed);
   assert.ok(key.ok, made.text);
-  ({ identity } = key.value);
+  const { identity } = key.value;
   let isDone = false;
   const delays: number[] = [];
   const watching = (async () => {
@@ -122,38 +103,4 @@ test('a service of some thousand cards responds while it makes a backup, which a
   assert.deepEqual(readFileSync(joined(opened, 'largesse.db')), readFileSync(joined(folder, 'opened.db')));
   served.kill('SIGTERM');
   await served.ended();
-});
-
-test(`${rounds} kills during a backup leave the earlier backups, and no torn file that counts`, async (t) => {
-  let complete = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    const before = backups();
-    {
-      await using served = await serve(environment);
-      const browser = await signIn(served.url);
-      const running = browser.post(`${path}/now`).catch(() => undefined);
-      await wait(random.between(0, 1_500));
-      served.kill('SIGKILL');
-      await served.ended();
-      await running;
-      const present = backups();
-      // An earlier one of the same hour is removed only after a newer one was verified.
-      assert.ok((present.at(-1) ?? '') >= (before.at(-1) ?? ''), `${present.join()} seed ${seed}`);
-      for (const name of present) await assertOpens(name, identity);
-      if (present.at(-1) !== before.at(-1)) complete += 1;
-    }
-    await using again = await serve(environment);
-    const browser = await signIn(again.url);
-    await until(() => Promise.resolve(left().length === 0));
-    for (const name of await listed(browser))
-      assert.ok(
-        backups().some((each) => each.endsWith(name)),
-        name,
-      );
-    again.kill('SIGTERM');
-    await again.ended();
-  }
-  const verified = await command(environment, 'verify');
-  assert.equal(verified.code, 0, verified.errors);
-  t.diagnostic(`BACKUP_KILLS_SEED=${seed}: ${complete} of ${rounds} were complete`);
 });
