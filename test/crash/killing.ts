@@ -25,11 +25,11 @@ import {
 /** A store of a load: its token has all scopes. */
 type OpenedStore = { readonly token: string; readonly storeId: number };
 
-/** What the loads of a test share. */
+/** The state that the loads of a test share. */
 export type World = {
   readonly database: EngineDatabase;
   readonly environment: Environment;
-  /** Of every start of the service. */
+  /** The same at every start of the service. */
   readonly url: string;
   readonly random: Seeded;
   /** Creates a store. */
@@ -52,7 +52,7 @@ export type Load = {
   readonly checkEnd?: () => Promise<void>;
   /** When the last service has stopped. @param bytes everything that is stored. */
   readonly checkStopped?: (bytes: Buffer) => void;
-  /** What has happened, for the output. */
+  /** A line for the output. */
   readonly summary?: () => string;
   /** After the end, or a failure. */
   readonly close?: () => void | Promise<void>;
@@ -68,14 +68,14 @@ export type Killing = {
   readonly loads: readonly OpenLoad[];
   /** Other variables of the service. */
   readonly environment?: Environment;
-  /** What serves, if it is not the program. */
+  /** Serves instead of the bundle. */
   readonly runner?: Runner;
   /** Whether no service has several processes. */
   readonly isOneProcess?: boolean;
 };
 
 const processes = 2;
-/** Of every this many kills, one also hits a start, one a service of several processes, and one is followed by `verify`. */
+/** Numbers of kills of which one also hits a start, one a service of several processes, and one is followed by `verify`. */
 const every = { start: 5, processes: 6, verify: 10 } as const;
 const countsMax = 250;
 const pauseMaxMs = 120;

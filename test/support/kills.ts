@@ -1,4 +1,4 @@
-/** What holds after a service was killed under load. */
+/** Assertions about a service that was killed under load. */
 
 import assert from 'node:assert/strict';
 import type { Environment } from './engine-database.ts';

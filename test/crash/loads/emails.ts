@@ -14,7 +14,7 @@ import type { Seeded } from '../../support/seeded.ts';
 import { isRejected, persist, type Load, type OpenLoad, type World } from '../killing.ts';
 
 const clients = 2;
-/** Of all loads: the others send less. */
+/** The pause between two cards. Other loads send fewer emails. */
 const restMs = 10;
 
 type Issued = { readonly id: number; readonly code: string };

@@ -65,7 +65,7 @@ export const openWebhooks: OpenLoad = async ({ database, url, openStore, count }
       );
     },
     async checkEnd() {
-      // What the last process had claimed is sent again when its lease expires, after 30 seconds.
+      // Events that the last process had claimed are sent again when their lease expires, after 30 seconds.
       const open = `select count(*) from webhook_deliveries d join webhooks w on w.store_id = d.store_id and w.id = d.webhook_id
         where d.store_id = ? and w.url = ? and d.status <> 'delivered'`;
       await until(async () => (await count(open, storeId, receiver.url)) === 0, 120_000);

@@ -76,7 +76,7 @@ export async function moveWhileOpen(
     const { inventory, differences } = await copy.compareAll();
     const outcome = { resumed, copied, source: inventory, reordered: 0 };
     if (differences.length === 0) {
-      // What the logs of both sides lack is appended and copied while the store is still open.
+      // The logs of both sides are completed and copied while the store is still open.
       await nameSide('source', appendEntries(source));
       await copy.catchUp();
       await atTarget(appendEntries(target));
@@ -119,7 +119,7 @@ async function beginCopy(move: Move, { tables, state, recording }: OpenMove): Pr
   // Not the time: a clock can be set back.
   const id = ctx.random.id();
   await nameSide('source', endRecordingOf(storage, state.id));
-  // What an interrupted end has left.
+  // An interrupted end can have left changes.
   while (
     await nameSide(
       'source',
