@@ -25,7 +25,7 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 test(`a service that is killed ${kills} times keeps its promises to shops`, async (t) => {
   const random = seeded(seed);
   const owners = { areReached: false };
-  await using mailServer = await smtpServer({
+  await using smtp = await smtpServer({
     onRcptTo({ address }, _session, done) {
       const isRejected = isOwner(address) && !owners.areReached;
       done(isRejected ? reply(451, '4.7.1 later') : outcomeOf(address, random));
@@ -37,12 +37,12 @@ test(`a service that is killed ${kills} times keeps its promises to shops`, asyn
     openMoney,
     openPrintedCards,
     openBatches,
-    openEmails(mailServer),
+    openEmails(smtp),
     openWebhooks,
     openErasures,
-    openOwners(mailServer, () => (owners.areReached = true)),
+    openOwners(smtp, () => (owners.areReached = true)),
   ];
-  const environment = { ...machine, SMTP_URL: mailServer.url().reveal(), MAIL_FROM: 'cards@shops.example' };
+  const environment = { ...machine, SMTP_URL: smtp.url().reveal(), MAIL_FROM: 'cards@shops.example' };
   // Backups of a server are not made by the service.
   if (engine.id === 'postgres') await killRepeatedly(t, { kills, seed, environment, loads });
   else {
