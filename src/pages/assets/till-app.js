@@ -5,7 +5,7 @@
 const manifest = document.querySelector('link[rel="manifest"]');
 // Browsers have neither on pages that are not encrypted.
 if (manifest instanceof HTMLLinkElement && 'serviceWorker' in navigator) {
-  const scope = new URL('../../features/till/pages', manifest.href);
+  const scope = new URL('../till', manifest.href);
   navigator.serviceWorker
     .register(new URL('worker.js', manifest.href), { scope: scope.pathname })
     .catch(() => {
