@@ -11,7 +11,13 @@ import { dirname, join } from 'node:path';
 import type { Log } from '../../../platform/log.ts';
 import { makeFolder, syncFolder } from '../../../platform/folders.ts';
 import { tryLockFile } from '../../../database/sqlite/file-lock.ts';
-import { copyDurably, InUseError, lockFile, replaceFile } from '../../../database/sqlite/restore.ts';
+import {
+  copyDurably,
+  InUseError,
+  lockFile,
+  removeDatabase,
+  replaceFile,
+} from '../../../database/sqlite/restore.ts';
 import { hasRealStores } from '../../../core/stores/storage/store.ts';
 import type { Config, DatabaseConfig } from '../../../start/config.ts';
 import { openToExamine } from '../../../start/database.ts';
@@ -92,6 +98,7 @@ export async function finishRestore(config: Config, logger: Log['logger']): Prom
     }
     logger.info('the backup was restored');
   }
+  removeDatabase(freshOf(file));
   return removeFolder(folder);
 }
 
@@ -116,9 +123,14 @@ function install(
   copyDurably(folder.keys, next, keysFolder);
   renameSync(next, keysFile);
   syncFolder(keysFolder);
-  // The database of the fresh machine has no shop.
-  const kept = replaceFile(file, folder.database, `${file}.fresh`);
-  for (const path of kept) rmSync(path, { force: true });
+  // An interrupted start can have kept it.
+  removeDatabase(freshOf(file));
+  replaceFile(file, folder.database, freshOf(file));
+}
+
+/** The previous database while it is replaced. It is of a fresh machine, and has no shop. */
+function freshOf(file: string): string {
+  return `${file}.fresh`;
 }
 
 function removeFolder({ path }: RestoreFolder): void {
