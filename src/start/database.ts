@@ -18,7 +18,6 @@ import { listStoreIds } from '../core/stores/storage/store.ts';
 import { parallel, type Script } from '../database/sql/sql.ts';
 import { lastBeat } from '../database/heartbeat.ts';
 import { StartError } from './error.ts';
-import { openPostgres } from '../database/postgres/engine.ts';
 import { openSqlite } from '../database/sqlite/engine.ts';
 import type { WriteTurns } from '../database/sqlite/write-lock.ts';
 import { followingStorage } from '../features/sandbox/storage/following.ts';
@@ -87,7 +86,7 @@ export async function openDatabase(
     random: systemRandom(wallClock),
     observer,
   };
-  const storage = openStorage(config, { ...options, turns });
+  const storage = await openStorage(config, { ...options, turns });
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
@@ -164,8 +163,11 @@ async function checkAllKeys(storage: Storage, opening: Context): Promise<string>
  * nor its keys are checked.
  * @throws the error of opening it.
  */
-export function openToExamine(config: DatabaseConfig, observer: Partial<StorageObserver> = {}): Storage {
-  return openStorage(config, {
+export async function openToExamine(
+  config: DatabaseConfig,
+  observer: Partial<StorageObserver> = {},
+): Promise<Storage> {
+  return await openStorage(config, {
     create: false,
     moveLog: false,
     withoutTimeLimit: false,
@@ -189,7 +191,7 @@ export async function openTarget(config: DatabaseConfig): Promise<Storage> {
     random: systemRandom(clock),
     observer: noObserver,
   };
-  const storage = openStorage(config, options);
+  const storage = await openStorage(config, options);
   try {
     await storage.migrate(migrationsOf(config));
     return storage;
@@ -204,7 +206,7 @@ export function migrationsOf({ database }: DatabaseConfig): readonly Migration[]
   return loadMigrations(database.kind === 'file' ? 'sqlite' : 'postgres');
 }
 
-function openStorage(
+async function openStorage(
   config: DatabaseConfig,
   options: {
     readonly create: boolean;
@@ -215,7 +217,7 @@ function openStorage(
     readonly observer: StorageObserver;
     readonly turns?: WriteTurns | null;
   },
-): Storage {
+): Promise<Storage> {
   const { database, limits } = config;
   if (database.kind === 'file') {
     return openSqlite({
@@ -226,6 +228,7 @@ function openStorage(
       lockWaitMaxMs: limits.lockWaitMaxMs,
     });
   }
+  const { openPostgres } = await import('../database/postgres/engine.ts');
   return openPostgres({
     ...options,
     urls: database.urls,

@@ -3,7 +3,6 @@
 import { open, rm } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
-import { Decrypter } from 'age-encryption';
 import type { Secret } from '../../../platform/secret.ts';
 import { SealedBackupError } from './error.ts';
 import { readFirstMember, readMembers, type ReadMembers } from './members.ts';
@@ -160,6 +159,7 @@ function notAge(cause?: unknown): SealedBackupError {
 
 /** @throws SealedBackupError. */
 async function decrypt(source: AsyncGenerator<Uint8Array>, identity: Secret): Promise<Readable> {
+  const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
   decrypter.addIdentity(identity.reveal());
   const web = Readable.toWeb(Readable.from(source)) as ReadableStream<Uint8Array>;

@@ -4,7 +4,6 @@
  */
 
 import { createHash, hkdfSync } from 'node:crypto';
-import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
 import { Secret } from '../../../platform/secret.ts';
 
@@ -21,11 +20,13 @@ export type RecoveryKey = {
 };
 
 export async function makeRecoveryKey(): Promise<RecoveryKey> {
+  const { generateX25519Identity } = await import('age-encryption');
   const identity = await generateX25519Identity();
   return await keyOf(identity);
 }
 
 async function keyOf(text: string): Promise<RecoveryKey> {
+  const { identityToRecipient } = await import('age-encryption');
   const identity = new Secret(text);
   return { identity, recipient: await identityToRecipient(text), macKey: backupMacKeyOf(identity) };
 }

@@ -106,7 +106,7 @@ async function hasShop(
   config: DatabaseConfig & { readonly database: { readonly kind: 'file' | 'server' } },
 ): Promise<boolean> {
   if (config.database.kind !== 'file' || !existsSync(config.database.file)) return false;
-  await using storage = openToExamine(config);
+  await using storage = await openToExamine(config);
   return (await storage.applied()).length > 0 && (await storage.read(hasRealStores));
 }
 

@@ -52,7 +52,7 @@ export async function checkDatabase(
   let primaries: readonly string[] = [];
   let storage: Storage;
   try {
-    storage = openToExamine(config, { primariesFound: (servers) => (primaries = servers) });
+    storage = await openToExamine(config, { primariesFound: (servers) => (primaries = servers) });
   } catch (error) {
     return [unusable(error), ...impossible];
   }

@@ -58,7 +58,7 @@ export async function checkEmails(
 /** The finding about the database says why it cannot be read. */
 async function hasOwnServers(config: Config): Promise<boolean> {
   try {
-    await using storage = openToExamine(config, { primariesFound() {} });
+    await using storage = await openToExamine(config, { primariesFound() {} });
     return await storage.read(hasEmailServers);
   } catch {
     return false;

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
+import type { MailComposerOptions } from 'nodemailer/lib/mail-composer';
 import { parseEmail, parseSenderAddress } from '../../../core/domain/email-address.ts';
 import type { EmailKind } from '../../../core/emails/domain/email.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
@@ -99,6 +99,7 @@ export async function toEml(email: Email): Promise<Uint8Array> {
   const addresses = addressesOf(email);
   if (!addresses.ok) throw new RangeError(addresses.error);
   const composition = { ...compositionOf(email, addresses.value), newline: '\r\n' };
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   return new MailComposer(composition).compile().build();
 }
 

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
-import { createTransport, type NodemailerError, type SMTPPoolOptions } from 'nodemailer';
+import type { createTransport, NodemailerError, SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../../core/domain/email-address.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { connectPublic, type PublicNetwork } from '../../../delivery/public-socket.ts';
@@ -93,12 +93,14 @@ export function createPublicMailer({ server, ...options }: PublicMailerOptions):
 function mailerOf(server: SmtpServer, options: PoolSettings): Mailer {
   const { from } = options;
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
-  const transport = createTransport(poolOptions(server, { ...options, timeouts }));
-  const isCompletelySent = watchProgress(transport);
+  /** Opened for the first email. */
+  let opened: Promise<Opened> | undefined;
   const inProgress = new Set<Promise<unknown>>();
   let isClosed = false;
 
   async function attempt(email: Email, { from: author, to, replyTo }: EmailAddresses, signal: AbortSignal) {
+    opened ??= openTransport(poolOptions(server, { ...options, timeouts }));
+    const { transport, isCompletelySent } = await opened;
     try {
       const { response } = await transport.sendMail({
         ...compositionOf(email, { from: author, to, replyTo }),
@@ -131,7 +133,7 @@ function mailerOf(server: SmtpServer, options: PoolSettings): Mailer {
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      transport.close();
+      (await opened)?.transport.close();
       await Promise.allSettled(inProgress);
     },
   };
@@ -152,7 +154,7 @@ export async function trySignIn(options: MailerOptions): Promise<SignInFailure |
   const server = parseSmtpUrl(options.url);
   if (!server.ok) throw new RangeError(`SMTP_URL ${server.error}`);
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
-  const transport = createTransport(poolOptions(server.value, { ...options, timeouts }));
+  const { transport } = await openTransport(poolOptions(server.value, { ...options, timeouts }));
   try {
     await transport.verify();
     return null;
@@ -176,6 +178,14 @@ const stoppedOutcome: EmailOutcome = {
 };
 
 type Transport = ReturnType<typeof createTransport>;
+
+type Opened = { readonly transport: Transport; readonly isCompletelySent: (signal: AbortSignal) => boolean };
+
+async function openTransport(options: ReturnType<typeof poolOptions>): Promise<Opened> {
+  const { createTransport: create } = await import('nodemailer');
+  const transport = create(options);
+  return { transport, isCompletelySent: watchProgress(transport) };
+}
 
 function poolOptions(
   server: SmtpServer,
