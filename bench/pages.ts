@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { consoleRoutes } from '../src/start/routes.ts';
+import { loadPages } from '../src/start/routes.ts';
 import { createFile, prepare, stop } from './fixture.ts';
 import { countOf, markdown } from './format.ts';
 import { readCommand } from './options.ts';
@@ -128,7 +128,8 @@ async function measurePages(
   visit: Visit,
   known: readonly string[],
 ): Promise<readonly (readonly string[])[]> {
-  const routes = consoleRoutes.filter(
+  const { routes: all } = await loadPages();
+  const routes = all.filter(
     ({ method, path, access }) => method === 'GET' && access !== 'anyone' && !omitted.has(path),
   );
   const [linked, plain] = [true, false].map((isLinked) =>

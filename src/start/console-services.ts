@@ -15,7 +15,6 @@ import { longReads } from '../pages/kit/long-reads.ts';
 import { figuresReader, figuresTool } from '../features/today/service/today.ts';
 import { emailPreviewTool, emailTool } from '../features/emails/pages/tools.ts';
 import { Tools } from '../platform/tools.ts';
-import { consoleEndpoints, consoleRoutes } from './routes.ts';
 import { operations } from '../api/index.ts';
 import { machineRuleOf, type Config } from './config.ts';
 import { emailToolsOf } from '../features/emails/delivery/tools.ts';
@@ -59,7 +58,7 @@ type ConsoleParts = {
   readonly onlineSales: OnlineSales | null;
 } & Pick<
   Parameters<typeof addConsole>[1],
-  'onCommit' | 'condition' | 'restoredCopies' | 'turns' | 'tools'
+  'onCommit' | 'condition' | 'restoredCopies' | 'turns' | 'tools' | 'pages'
 > & {
     readonly ofMachine: () => Promise<MachineCondition>;
     readonly restoring: RestoreTools | null;
@@ -116,8 +115,6 @@ export function consoleServicesOf(
   return {
     ...parts,
     tools,
-    routes: consoleRoutes,
-    endpoints: consoleEndpoints,
     onlyTillPage,
     streamsMax: limits.eventStreamsMax,
     ctx,

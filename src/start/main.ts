@@ -30,6 +30,7 @@ import { listen, listeningUrl } from './listen.ts';
 import { restoringOf } from '../features/backups/start/restoring.ts';
 import { findSetupLink } from './mode.ts';
 import { partsOf, type Parts } from './parts.ts';
+import { loadPages } from './routes.ts';
 import type { Channel } from './processes/channel.ts';
 import { startTestClock } from '../features/sandbox/start/test-clock.ts';
 import { hasRealStores } from '../core/stores/storage/store.ts';
@@ -74,7 +75,7 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
   const { config, database, failed } = base;
   try {
     const developmentMode = await prepare(base);
-    const { app, parts, hasPages } = serverOf(base, developmentMode);
+    const { app, parts, hasPages } = await serverOf(base, developmentMode);
     await listen(app, config);
     const https = await openSecurely(base, app);
     const url = listeningUrl(app, config);
@@ -158,10 +159,10 @@ async function openSecurely(
 }
 
 /** The server with its pages, which does not listen yet. */
-function serverOf(base: Base, developmentMode: boolean) {
+async function serverOf(base: Base, developmentMode: boolean) {
   const { config, log, database, metrics, tracing, onAnyCommit, state, certificate } = base;
   const parts = partsOf(base);
-  const pages = config.hasConsole ? pagesOf(base, parts, developmentMode) : null;
+  const pages = config.hasConsole ? await pagesOf(base, parts, developmentMode) : null;
   const { kept } = parts.shared.email;
   const app = createServer({
     ...parts.shared,
@@ -207,7 +208,7 @@ async function shownTokenOf({ config, database: { ctx, storage } }: Base): Promi
 /** The wait before a restart, in which the response is sent. */
 const restartDelayMs = 300;
 
-function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
+async function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
   const { config, database, onAnyCommit } = base;
   const { email, retiredCodeUses, stockTries, turns } = parts.shared;
   return consoleServicesOf(config, {
@@ -225,6 +226,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     onCommit: onAnyCommit,
     turns,
     tools: parts.tools,
+    pages: await loadPages(),
     ofMachine: () => machineCondition(base),
     restoredCopies: base.restoredCopies,
     // A sandbox does not become live.

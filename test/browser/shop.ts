@@ -1,7 +1,7 @@
 /** A shop in which every page has content, and a path for each route with a page. */
 
 import assert from 'node:assert/strict';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { isOpenWithPin } from '../../src/pages/kit/server.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { markRestored } from '../../src/features/backups/service/restored.ts';
@@ -22,6 +22,8 @@ import { email, issueCommand } from '../support/fixtures.ts';
 import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 /**
  * A role, a visitor who is not signed in, an enrolled till, a cashier who has signed in there with the PIN, the first

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { hiddenValue } from '../support/counter.ts';
 import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { problemOf } from '../support/responses.ts';
 import type { TestResponse } from '../support/service.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const batches = '/cards/batches';
 

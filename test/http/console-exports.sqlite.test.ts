@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { ConsoleRoute } from '../../src/pages/kit/route.ts';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { parseRecoveryKey } from '../../src/features/backups/platform/recovery-key.ts';
 import type { Browser } from '../support/browser.ts';
 import { staffPassword } from '../support/console.ts';
@@ -14,6 +14,8 @@ import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts
 import { until } from '../support/delivering.ts';
 import { locationOf } from '../support/till.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const server = await smtpServer({
   onRcptTo: ({ address }, _session, done) =>

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain } from '../support/console.ts';
 import { startService } from '../support/service.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const service = await startService({ stores: [{ domain: consoleDomain }, { domain: 'books.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import en from '../../src/pages/locales/en.json' with { type: 'json' };
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { roles, type Role } from '../../src/core/staff/domain/staff.ts';
 import { closingDelayMs } from '../../src/features/books/service/closing.ts';
 import { journalFormats } from '../../src/features/books/service/journal-file.ts';
@@ -18,6 +18,8 @@ import { seeded } from '../support/seeded.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const zone = 'Europe/Berlin';
 const dayMs = 24 * 60 * 60_000;

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { openBrowser } from '../support/browser.ts';
 import { enrollDevice, enterPin, hiddenValue, idOn, joinAs } from '../support/counter.ts';
 import { staffPassword as password } from '../support/console.ts';
 import { cardIssuer, findCard, locationOf, redeem } from '../support/till.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const pin = '2580';
 

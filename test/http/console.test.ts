@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { isPermitted, roles, type Role, type StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
@@ -18,6 +18,8 @@ import { enrollDevice, enterPin } from '../support/counter.ts';
 import { command } from '../support/served.ts';
 import type { TestResponse, TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 /** Joins a person who is limited to a new location of the store. */
 async function joinLimited(service: TestService, role: Role): Promise<Browser> {

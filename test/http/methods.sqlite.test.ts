@@ -4,11 +4,13 @@ import assert from 'node:assert/strict';
 import { Agent, METHODS, request, type IncomingHttpHeaders } from 'node:http';
 import test, { after } from 'node:test';
 import { operationsOf } from '../../src/api/index.ts';
-import { consoleRoutes } from '../../src/start/routes.ts';
+import { loadPages } from '../../src/start/routes.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
 import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { exchange, requestText } from '../support/wire.ts';
+
+const { routes: consoleRoutes } = await loadPages();
 
 const basePath = '/apps/gcf/api';
 const service = await startService({

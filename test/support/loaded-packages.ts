@@ -12,4 +12,4 @@ registerHooks({
   },
 });
 
-process.on('exit', () => console.log(`\nloaded packages: ${[...loaded].join(' ')}`));
+process.on('exit', () => process.stdout.write(`\nloaded packages: ${[...loaded].join(' ')}\n`));

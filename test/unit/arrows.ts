@@ -29,11 +29,13 @@ export const seesTypesOf: Readonly<Record<string, readonly string[]>> = { pages:
 
 /**
  * The layer of a file by its path in `src/`: the first folder that has the name of one. `core/cards/storage/card.ts` and
- * all of `database` are storage, `cli.ts` is cli.
+ * all of `database` are storage, `cli.ts` is cli, and the list of the features is start.
  */
 export function partOf(path: string): string {
   if (path.startsWith('database/')) return 'storage';
   if (path === 'cli.ts') return 'cli';
+  // The value of a feature names parts of all its layers.
+  if (/^(?:features?|features\/[\w-]+\/feature)\.ts$/.test(path)) return 'start';
   const folders = path.split('/').slice(0, -1);
   // A feature can have the name of a layer.
   return folders.slice(folders[0] === 'features' ? 2 : 0).find((folder) => folder in sees) ?? '';

@@ -34,15 +34,17 @@ import { framedErrorHeaders, pageHeaders, send } from './send.ts';
 
 /** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
 export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'live' | 'pagePaths'> &
-  Pick<StreamsOptions, 'onCommit' | 'streamsMax'> & {
-    /** Every page and form. */
-    readonly routes: readonly ConsoleRoute[];
-    /** The files and services of features that are neither pages nor forms. */
-    readonly endpoints: readonly Endpoint[];
-  };
+  Pick<StreamsOptions, 'onCommit' | 'streamsMax'> & { readonly pages: Required<FeaturePages> };
+
+/** The pages of a feature, or of all. */
+export type FeaturePages = {
+  readonly routes: readonly ConsoleRoute[];
+  /** Files and services that are neither pages nor forms. */
+  readonly endpoints?: readonly Endpoint[];
+};
 
 /** Adds files or a service of a feature. */
-export type Endpoint = (app: FastifyInstance, services: ConsoleServices, assets: Assets) => void;
+type Endpoint = (app: FastifyInstance, services: ConsoleServices, assets: Assets) => void;
 
 /** A page shows changes at most so often. */
 const livePauseMs = 500;
@@ -53,7 +55,7 @@ const livePauseMs = 500;
  */
 export function addConsole(
   app: FastifyInstance,
-  { onCommit, streamsMax, routes, endpoints, ...services }: ConsoleParts,
+  { onCommit, streamsMax, pages: { routes, endpoints }, ...services }: ConsoleParts,
 ): SendErrorPage {
   const { basePath } = services.origin;
   const assets = loadAssets();

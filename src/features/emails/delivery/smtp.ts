@@ -179,9 +179,9 @@ const stoppedOutcome: EmailOutcome = {
 
 type Transport = ReturnType<typeof createTransport>;
 
-type Opened = { readonly transport: Transport; readonly isCompletelySent: (signal: AbortSignal) => boolean };
+type Opened = Awaited<ReturnType<typeof openTransport>>;
 
-async function openTransport(options: ReturnType<typeof poolOptions>): Promise<Opened> {
+async function openTransport(options: ReturnType<typeof poolOptions>) {
   const { createTransport: create } = await import('nodemailer');
   const transport = create(options);
   return { transport, isCompletelySent: watchProgress(transport) };

@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { Option, type Command } from 'commander';
+import type { CommandFrame } from '../../../cli/frame.ts';
 import { fixedCodes } from '../../../core/cards/domain/fixed-codes.ts';
 import { currencyOf, findCurrency } from '../../../core/money/domain/currency.ts';
 import { openSandbox } from '../service/sandbox.ts';
@@ -10,7 +11,6 @@ import { openDatabase } from '../../../start/database.ts';
 import { CommandError } from '../../../cli/failure.ts';
 import { print, printJson, printTable } from '../../../cli/output.ts';
 import { readDomain } from '../../../cli/read.ts';
-import { serve } from '../../../cli/serve.ts';
 
 const help = `
 The database is data/sandbox/largesse.db, or the new one that DATABASE_URL names. It is a sandbox for ever: its gift
@@ -24,7 +24,7 @@ type Options = {
   readonly json?: boolean;
 };
 
-export function addSandboxCommand(root: Command): void {
+export function addSandboxCommand(root: Command, frame: CommandFrame): void {
   root
     .command('sandbox')
     .description('start a service to test with: its cards have no value, and its clock can be moved forward')
@@ -37,10 +37,13 @@ export function addSandboxCommand(root: Command): void {
     .option('--no-serve', 'create the database and print its token, without starting the service')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
-    .action(run);
+    .action((options: Options) => run(options, frame));
 }
 
-async function run({ store: domain, currency: code, serve: isServed, json }: Options): Promise<void> {
+async function run(
+  { store: domain, currency: code, serve: isServed, json }: Options,
+  { serve }: CommandFrame,
+): Promise<void> {
   // The process that supervises this one has opened and shown the sandbox.
   if (cluster.isWorker) return await serve(withSandbox());
   if (!findCurrency(code)) throw new CommandError(`--currency must be an ISO 4217 code, not ${code}`);

@@ -1,13 +1,13 @@
 /** `largesse setup link` */
 
 import type { Command } from 'commander';
-import { readConfig, readDatabaseConfig } from '../start/config.ts';
-import { openDatabase } from '../start/database.ts';
-import { formatInstant } from '../core/domain/day.ts';
-import { createSetupLink } from '../features/setup/service/setup.ts';
-import { setupQr, setupUrl } from '../start/message.ts';
-import { CommandError } from './failure.ts';
-import { print, printJson } from './output.ts';
+import { readConfig, readDatabaseConfig } from '../../../start/config.ts';
+import { openDatabase } from '../../../start/database.ts';
+import { formatInstant } from '../../../core/domain/day.ts';
+import { createSetupLink } from '../service/setup.ts';
+import { setupQr, setupUrl } from '../../../start/message.ts';
+import { CommandError } from '../../../cli/failure.ts';
+import { print, printJson } from '../../../cli/output.ts';
 
 export function addSetupCommands(root: Command): void {
   root

@@ -1,0 +1,7 @@
+import type { Feature } from '../../feature.ts';
+import { addCustomerCommands } from './cli/customer.ts';
+
+export const privacyFeature: Feature = {
+  name: 'privacy',
+  addCommands: addCustomerCommands,
+};
