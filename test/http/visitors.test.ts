@@ -25,6 +25,7 @@ async function opened(environment: Readonly<Record<string, string>> = {}): Promi
     stores: [{ domain, undoWindowMinutes: 15 }],
     stopsClock: true,
     environment,
+    limits: { upkeepPeriodMs: 50 },
   });
   const shop = await shopOf(service, domain);
   return { service, shop, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
@@ -160,6 +161,13 @@ test('a visitor is neither logged nor stored, and its row is erased with its fai
   assert.doesNotMatch((await service.request('/metrics')).text, /10\.1\.2\.3/);
   const developers = await service.query('select * from request_blocks');
   assert.doesNotMatch(JSON.stringify(developers, (_, value: unknown) => typeof value === 'bigint' ? String(value) : value), /10\.1\.2\.3/);
+  const callers = async () => (await service.query('select caller from lookup_throttle')).length;
+  // The failures of an hour, and the time after it for which counters are stored.
+  service.clock.advance(hourMs / 2);
+  await failLookups(asVisitor(shop, 'another'), 1);
+  assert.equal(await callers(), 3, 'the budget is not full again');
+  service.clock.advance(25 * hourMs);
+  await until(async () => (await callers()) === 0);
 }); // prettier-ignore
 
 test('new visitors of every request share the budget of all, and leave no more rows than it has', async () => {

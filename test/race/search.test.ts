@@ -43,6 +43,35 @@ race('exactly as many of 60 concurrent wrong searches are tried as the budget al
   assert.equal(giftCardOf(await shop.ask(right)).id, card.id);
 });
 
+race(
+  'exactly as many wrong codes of visitors are tried as the budgets of each and of all allow',
+  async (processes) => {
+    await using service = await startService({
+      stores: [{ domain }],
+      environment: { LOOKUP_MISSES: '12', VISITOR_LOOKUP_MISSES: '5' },
+      processes,
+    });
+    const shop = await shopOf(service, domain);
+    const { code } = await shop.issue({ code: 'plastic-0001' });
+    const look = async (visitor: string, json: object) =>
+      (await shop.ask('POST /gift_card/lookup', { json, headers: { 'largesse-visitor': visitor } })).status;
+    const failed = async (visitor: string): Promise<number> => {
+      const wrong = Array.from({ length: 20 }, (_, index) =>
+        look(visitor, { code: `wrong-${visitor}-${index}` }),
+      );
+      const statuses = await Promise.all(wrong);
+      assert.deepEqual(new Set(statuses), new Set([404, 429]));
+      return statuses.filter((status) => status === 404).length;
+    };
+    assert.deepEqual([await failed('one'), await failed('two'), await failed('three')], [5, 5, 2]);
+    for (let process = 0; process < processes; process += 1) {
+      assert.equal(await look('one', { code }), 429, 'the budget of a visitor');
+      assert.equal(await look('four', { code }), 429, 'the budget of all visitors');
+      assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 200);
+    }
+  },
+);
+
 test('after a burst of wrong codes, a generated code is found and a chosen one is not', async () => {
   await using service = await startService({ stores: [{ domain }], environment: { LOOKUP_MISSES: '5' } });
   const shop = await shopOf(service, domain);
