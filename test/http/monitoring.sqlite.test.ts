@@ -23,6 +23,9 @@ function metricsIn(texts: readonly string[]): ReadonlySet<string> {
   return new Set(names.filter((name) => !labels.has(name)));
 }
 
+/** The rules without their comments and texts. */
+const expressions = rules.replaceAll(/^\s*(?:#|runbook_url:|summary:|- (?:alert|name):).*$/gm, '');
+
 test('the service has every metric that a rule or the dashboard uses', async () => {
   await using service = await startService();
   const { text } = await service.request('/metrics');
@@ -31,7 +34,6 @@ test('the service has every metric that a rule or the dashboard uses', async () 
       type === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => `${name}${suffix}`) : [name],
     ),
   );
-  const expressions = rules.replaceAll(/^\s*(?:#|runbook_url:|summary:|- (?:alert|name):).*$/gm, '');
   const used = metricsIn([expressions, ...dashboardQueries()]);
   assert.ok(used.size > 25, `only ${used.size} metrics`);
   assert.deepEqual(
@@ -44,6 +46,14 @@ test('the service has every metric that a rule or the dashboard uses', async () 
   );
   assert.deepEqual(
     [...read].filter((name) => !recorded.has(name)),
+    [],
+  );
+});
+
+test('the dashboard shows every metric that a rule uses', () => {
+  const shown = metricsIn(dashboardQueries());
+  assert.deepEqual(
+    [...metricsIn([expressions])].filter((name) => !shown.has(name)),
     [],
   );
 });
