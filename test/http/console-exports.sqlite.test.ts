@@ -164,3 +164,29 @@ test('new codes go to other addresses only after a recent confirmation, and are 
   const [entry] = await shop.service.query('select action from staff_actions order by id desc limit 1');
   assert.equal(entry?.['action'], 'batch-corrected');
 });
+
+test('a new code of one card needs no confirmation, and each is in the audit log with the person', async () => {
+  const card = await shop.issue({ recipient_email: 'ada@exmaple.com' });
+  const pathOf = async (): Promise<string | undefined> =>
+    new RegExp(`href="(/emails/\\d+)"(?:(?!</li>|</tr>).)*?${card.last_characters}`, 's').exec(
+      (await owner.get('/emails?state=failed')).text,
+    )?.[1];
+  await until(async () => (await pathOf()) !== undefined);
+  const email = (await pathOf()) ?? assert.fail('no email');
+  letConfirmationEnd();
+  const before = await countActions();
+  const form = formOf(await owner.get(email), `${email}/correct`);
+  const corrected = await owner.post(`${email}/correct`, { ...form, address: 'ada@example.com' });
+  assert.match(locationOf(corrected), /^\/emails\/\d+\?done=sent$/);
+  const resend = `/cards/${card.id}/resend`;
+  const printed = formOf(await owner.get(resend), resend);
+  assert.equal((await owner.post(resend, { ...printed, how: 'print' })).status, 303);
+  const [row] = await shop.service.query("select id from staff where email = 'owner@flowers.example'");
+  const entries = await shop.service.query('select action, staff_id from staff_actions order by id');
+  assert.deepEqual(
+    entries.slice(before).map(({ action, staff_id: staffId }) => [action, staffId]),
+    ['code-sent', 'recipient-corrected', 'code-sent'].map((action) => [action, row?.['id']]),
+  );
+  // The next requests for a file are rejected, so no confirmation was left.
+  assert.match(locationOf(await owner.post(`${batch}/undelivered.csv`)), /^\/confirm\?next=/);
+});
