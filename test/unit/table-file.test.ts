@@ -367,6 +367,30 @@ test('whatever happens to the thread of a file is an error about the file', asyn
     );
 });
 
+test('a file is read in a thread of its own, with limits of memory and of processor time', async () => {
+  const limits: (number | undefined)[] = [];
+  const note = (worker: Worker): unknown => limits.push(worker.resourceLimits?.maxOldGenerationSizeMb);
+  process.on('worker', note);
+  try {
+    assert.equal((await readTableFile(Buffer.from('a\n1\n'), german)).text, 'a\n1\n');
+    const names = Array.from({ length: 600_000 }, (_, index) => `<Relationship Id="r${index}" Target="x"/>`);
+    const long = archiveOf(
+      workbookParts([['a']]).map((part) =>
+        part.name.endsWith('workbook.xml.rels')
+          ? { ...part, content: `<Relationships>${names.join('')}</Relationships>` }
+          : part,
+      ),
+    );
+    await assert.rejects(readTableFile(long, german, { processorMsMax: 50 }), {
+      name: 'MalformedTable',
+      message: /^belongs to a file that needs too much memory or time/,
+    });
+  } finally {
+    process.off('worker', note);
+  }
+  assert.deepEqual(limits, [96, 96]);
+});
+
 test('a thread that cannot start is not an error about the file', async () => {
   const start = (): Worker => new Worker("throw new Error('no module');", { eval: true });
   await assert.rejects(readTableFile(Buffer.from('a\n1\n'), german, { start }), { message: 'no module' });
