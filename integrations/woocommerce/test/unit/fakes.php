@@ -40,6 +40,8 @@ final class Fakes
     public static string $billingEmail = '';
     /** @var array<string, mixed> */
     public static array $userMeta = [];
+    /** @var list<string> */
+    public static array $notices = [];
     /** @var null|callable(string, array<string, mixed>): mixed */
     public static $transport = null;
 
@@ -50,7 +52,7 @@ final class Fakes
         self::$decimals = 2;
         self::$user = 0;
         self::$billingEmail = '';
-        self::$userMeta = [];
+        self::$userMeta = self::$notices = [];
         self::$largesse = new FakeLargesse();
         self::$transport = null;
         \Largesse\WooCommerce\Settings::confirmShop();
@@ -188,6 +190,55 @@ function wp_json_encode(mixed $value): string
 function wp_strip_all_tags(string $text): string
 {
     return strip_tags($text);
+}
+
+function wp_unslash(string $text): string
+{
+    return stripslashes($text);
+}
+
+function is_email(string $text): bool
+{
+    return str_contains($text, '@');
+}
+
+function wp_date(string $format, ?int $at = null): string
+{
+    return gmdate($format, $at ?? time());
+}
+
+function wc_format_decimal(string $text): string
+{
+    return str_replace(',', '.', $text);
+}
+
+function get_woocommerce_currencies(): array
+{
+    return ['EUR' => 'Euro', 'USD' => 'United States (US) dollar'];
+}
+
+function wc_add_notice(string $text): void
+{
+    Fakes::$notices[] = $text;
+}
+
+/** A gift card of 25, the only product. */
+function wc_get_product(): object
+{
+    return new \Largesse\WooCommerce\GiftCardProduct();
+}
+
+class WC_Product_Simple
+{
+    public function get_meta(string $name): mixed
+    {
+        return $name === '_largesse_amounts' ? ['25'] : '';
+    }
+
+    public function supports(string $feature): bool
+    {
+        return true;
+    }
 }
 
 function wc_price(float $amount): string
