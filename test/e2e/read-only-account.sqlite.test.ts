@@ -74,9 +74,9 @@ async function makeDatabase() {
 
 type Made = Awaited<ReturnType<typeof makeDatabase>>;
 
-/** Lets every account read the files of a folder, and none write them. */
-function protect({ folder }: Made, folderMode = 0o555): void {
-  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444);
+/** Lets every account read the files of a folder, and none write them by default. */
+function protect({ folder }: Made, folderMode = 0o555, fileMode = 0o444): void {
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), fileMode);
   chmodSync(folder, folderMode);
 }
 
@@ -207,6 +207,12 @@ for (const [name, folderMode] of [
     assert.match(service.errors(), expected);
   });
 }
+
+test('an account reads a database that it can write, in a folder where it can create no log', async () => {
+  const made = await makeDatabase();
+  protect(made, 0o555, 0o666);
+  await assertReadsOnly(made);
+});
 
 test('an account reads a database with an empty log', async () => {
   const made = await makeDatabase();
