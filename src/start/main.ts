@@ -76,16 +76,17 @@ export async function start(given: Config, options?: StartOptions): Promise<Serv
   try {
     const developmentMode = await prepare(base);
     const { app, parts, hasPages } = await serverOf(base, developmentMode);
+    const { email } = parts.shared;
+    // Reads that can fail come first: nothing listens then, and no job uses the connections.
+    const link = hasPages ? await findSetupLink(database) : null;
+    const hasOwnServers = await email.hasOwnServers();
     await listen(app, config);
     const https = await openSecurely(base, app);
     const url = listeningUrl(app, config);
     const workers = startWorkers(base, parts);
-    const link = hasPages ? await findSetupLink(database) : null;
     const setupToken = link ? link.token.reveal() : null;
     const port = Number(new URL(url).port);
     logger.level = level;
-    const { email } = parts.shared;
-    const hasOwnServers = await email.hasOwnServers();
     const greet = (): void =>
       terminal?.(startMessage(config, { port, developmentMode, setupToken, hasOwnServers }));
     if (https?.keeper && terminal) {
