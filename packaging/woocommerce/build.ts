@@ -22,4 +22,4 @@ for (const file of (await readdir(join(plugin, 'languages'))).toSorted()) {
   contents.set(`${name}/languages/${file.replace(/\.po$/, '.mo')}`, moOf(messages));
 }
 
-await writeFile(join(plugin, `${name}.zip`), storedZip(contents));
+await writeFile(join(plugin, `${name}.zip`), await storedZip(contents));

@@ -103,7 +103,7 @@ export type PassContent = {
 
 /** Opens a pass as a phone does: all files must be in the manifest, and OpenSSL verifies its signature. */
 export async function openPass(bytes: Uint8Array, authority: Issued): Promise<PassContent> {
-  const archive = openArchive(bytes, { entriesMax: 100, bytesMax: 1_000_000, ratioMax: 100 });
+  const archive = await openArchive(bytes, { entriesMax: 100, bytesMax: 1_000_000, ratioMax: 100 });
   const read = async (name: string): Promise<Uint8Array> => {
     const content = await archive.read(name);
     assert.ok(content, name);

@@ -164,6 +164,21 @@ test('days have the system of their workbook, and numbers the digits that a spre
   assert.equal(numberStyleOf(164, '[y'.repeat(200)).kind, 'number');
 });
 
+test('a workbook with parts whose names begin with a slash, or have backslashes, is read', async () => {
+  const parts = workbookParts([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+  for (const rename of [
+    (name: string) => `/${name}`,
+    (name: string) => name.replaceAll('/', '\\'),
+    (name: string) => `\\${name}`,
+  ]) {
+    const renamed = parts.map((part) => ({ ...part, name: rename(part.name) }));
+    assert.match(await textOf(archiveOf(renamed)), /a.b\n.*c.d/s);
+  }
+});
+
 test('a file that is not a table is rejected, whatever is in it', async () => {
   const parts = workbookParts([
     ['a', 'b'],

@@ -32,7 +32,7 @@ function tableOf(...parts: readonly (readonly ExportRow[])[]): ShownTable {
 const limits = { entriesMax: 100, bytesMax: 2 ** 26, ratioMax: 1_000 };
 
 async function partOf(bytes: Buffer, name: string): Promise<string> {
-  const part = (await openArchive(bytes, limits).read(name)) ?? assert.fail(name);
+  const part = (await (await openArchive(bytes, limits)).read(name)) ?? assert.fail(name);
   return Buffer.from(part).toString('utf8');
 }
 
@@ -181,4 +181,34 @@ test('a workbook that is not read until its end ends the reads of its table', as
     if (read > 100_000) break;
   }
   assert.ok(hasEnded);
+});
+
+test('a workbook that is left while it waits for rows of the next sheet ends the reads of its table', async () => {
+  const [asked, more] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let hasEnded = false;
+  async function* waiting(): AsyncGenerator<readonly ExportRow[], void> {
+    try {
+      yield [{ text: 'a' }];
+      asked.resolve();
+      await more.promise;
+      for (;;) yield [{ text: 'b' }];
+    } finally {
+      hasEnded = true;
+    }
+  }
+  for await (const chunk of workbookOf({ columns, parts: waiting(), timeZone: 'UTC' }, 'T', 2)) {
+    assert.ok(chunk.length > 0);
+    await asked.promise;
+    setImmediate(more.resolve);
+    break;
+  }
+  assert.ok(hasEnded);
+});
+
+test('a workbook of a table that cannot be read is an error', async () => {
+  async function* failing(): AsyncGenerator<readonly ExportRow[], void> {
+    yield [{ text: 'a' }];
+    throw new Error('the connection ended');
+  }
+  await assert.rejects(bytesOf({ columns, parts: failing(), timeZone: 'UTC' }), /the connection ended/);
 });

@@ -42,7 +42,7 @@ export type TableNotation = {
 export async function readTableBytes(bytes: Uint8Array, { decimalSign }: TableNotation): Promise<TableFile> {
   if (!isArchive(bytes)) return { text: textOfFile(bytes), sheet: null };
   try {
-    return await readSheets(openArchive(bytes, workbookLimits), decimalSign);
+    return await readSheets(await openArchive(bytes, workbookLimits), decimalSign);
   } catch (error) {
     if (error instanceof UnreadableArchive || error instanceof MalformedXml)
       throw new MalformedTable(1, notText, { cause: error });

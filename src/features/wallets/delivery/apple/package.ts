@@ -37,7 +37,7 @@ export async function signedPass(
   const manifest = Buffer.from(JSON.stringify(Object.fromEntries(hashes)));
   files.set('manifest.json', manifest);
   files.set('signature', await signatureOf(manifest, credential, at));
-  return storedZip(files);
+  return await storedZip(files);
 }
 
 /** The texts of a language. */
