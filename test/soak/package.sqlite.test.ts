@@ -135,7 +135,7 @@ test('npm pack makes a package that serves in an empty folder', async (t) => {
     });
     assert.equal(status, 500);
     const [, stack = ''] = await service.written(/"stack":"([^"]+)"/);
-    assert.match(stack, /^at src\/storage\/sqlite\/connection\.ts:\d+:\d+\\n/);
+    assert.match(stack, /^at src\/database\/sqlite\/connection\.ts:\d+:\d+\\n/);
     assert.doesNotMatch(stack, /chunk-/);
   });
   await tour({ command, folder: installation, environment });
