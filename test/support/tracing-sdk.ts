@@ -1,20 +1,22 @@
-/** An SDK of OpenTelemetry that is written against its API, and records what ended. */
+/** The SDK of OpenTelemetry, which records the spans that ended. */
 
 import assert from 'node:assert/strict';
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   context,
+  diag,
+  DiagLogLevel,
   propagation,
-  ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
-  type Attributes,
-  type Context,
-  type Span,
   type SpanContext,
-  type SpanOptions,
 } from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  SimpleSpanProcessor,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-node';
 
 export type EndedSpan = {
   readonly name: string;
@@ -26,82 +28,44 @@ export type EndedSpan = {
 };
 
 export type TracingSdk = Disposable & {
-  /** The spans that ended, in this order. Those that are not sampled are included. */
+  /** The spans that ended, in this order. */
   readonly spans: readonly EndedSpan[];
   readonly named: (name: string) => readonly EndedSpan[];
 };
 
-/** Registers a tracer, a propagator of `traceparent` and a context that follows promises. Every new trace is sampled. */
+/** Registers a tracer, the propagators of W3C and a context that follows promises. Every new trace is sampled. */
 export function registerSdk(): TracingSdk {
-  const spans: EndedSpan[] = [];
-  let ids = 0;
-  const idOf = (length: number): string => String((ids += 1)).padStart(length, '0');
-  const startSpan = (name: string, options: SpanOptions = {}, at: Context = context.active()): Span => {
-    const parent = trace.getSpanContext(at);
-    const own = {
-      traceId: parent?.traceId ?? idOf(32),
-      spanId: idOf(16),
-      traceFlags: parent?.traceFlags ?? 1,
-    };
-    const kind = SpanKind[options.kind ?? SpanKind.INTERNAL] as keyof typeof SpanKind;
-    const attributes: Record<string, unknown> = { ...options.attributes };
-    let isError = false;
-    let hasEnded = false;
-    const span = {
-      spanContext: () => own,
-      setAttribute(key: string, value: unknown) {
-        attributes[key] = value;
-      },
-      setAttributes: (set: Attributes) => void Object.assign(attributes, set),
-      setStatus({ code }: { readonly code: SpanStatusCode }) {
-        isError = code === SpanStatusCode.ERROR;
-      },
-      end() {
-        assert.ok(!hasEnded, `the span ${name} ended twice`);
-        hasEnded = true;
-        spans.push({ name, kind, own, parent, attributes, isError });
-      },
-      isRecording: () => true,
-    } as unknown as Span;
-    return span;
-  };
-  const active = new AsyncLocalStorage<Context>();
-  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: () => assert.fail() }) });
-  context.setGlobalContextManager({
-    active: () => active.getStore() ?? ROOT_CONTEXT,
-    with: (at, body, self, ...args) => active.run(at, () => body.apply(self, args)),
-    bind: (_at, target) => target,
-    enable() {
-      return this;
-    },
-    disable() {
-      return this;
-    },
-  });
-  propagation.setGlobalPropagator({
-    fields: () => ['traceparent'],
-    inject(at, carrier, setter) {
-      const own = trace.getSpanContext(at);
-      if (own) setter.set(carrier, 'traceparent', traceparentOf(own));
-    },
-    extract(at, carrier, getter) {
-      const text = String(getter.get(carrier, 'traceparent') ?? '');
-      const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/.exec(text) ?? [];
-      if (traceId === undefined || spanId === undefined) return at;
-      return trace.setSpan(
-        at,
-        trace.wrapSpanContext({ traceId, spanId, traceFlags: Number(flags), isRemote: true }),
-      );
-    },
-  });
+  // The SDK only logs that a span ended twice or changed after its end.
+  diag.setLogger({ error: fail, warn: fail, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
+  const exporter = new InMemorySpanExporter();
+  new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register();
+  const ended = (): readonly EndedSpan[] => exporter.getFinishedSpans().map(toEnded);
   return {
-    spans,
-    named: (name) => spans.filter((span) => span.name === name),
+    get spans() {
+      return ended();
+    },
+    named: (name) => ended().filter((span) => span.name === name),
     [Symbol.dispose]() {
+      diag.disable();
       trace.disable();
       context.disable();
       propagation.disable();
     },
+  };
+}
+
+function fail(message: string): never {
+  assert.fail(message);
+}
+
+function toEnded(span: ReadableSpan): EndedSpan {
+  return {
+    name: span.name,
+    kind: SpanKind[span.kind] as keyof typeof SpanKind,
+    own: span.spanContext(),
+    parent: span.parentSpanContext,
+    attributes: span.attributes,
+    isError: span.status.code === SpanStatusCode.ERROR,
   };
 }
 
