@@ -20,6 +20,7 @@ import { until } from '../support/delivering.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { cardIssuer, findCard, redeem } from '../support/till.ts';
 import { accessibilityFaults, overflowFaults } from './page-checks.ts';
+import { scanKeys } from './scanner-keys.ts';
 import { enter, goTo, phone, showsText, textOf } from './till-page.ts';
 
 const chromium = await openChromium();
@@ -240,6 +241,38 @@ test('a scan is read wherever the focus is', async () => {
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());
   await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
+});
+
+test('a scanner types for a US keyboard, or for that of the computer', async () => {
+  const link = (code: string): string => `https://cards.example/b/card#${code}`;
+  for (const { code, scan = code, ...layout } of [
+    { code: 'QAWZ1234MY067890', computer: 'french' },
+    { code: 'QAWZ1234MY067891', computer: 'french', scanner: 'french' },
+    { code: 'QAWZ1234MY067892', computer: 'czech' },
+    { code: 'QAWZ1234MY067893', computer: 'russian' },
+    { code: 'ZYZYXABZYZYXABCD', computer: 'russian' },
+    { code: 'QAWZ1234MY067894', scan: link('QAWZ1234MY067894'), computer: 'german' },
+    { code: 'QAWZ1234MY067895', scan: link('QAWZ1234MY067895'), computer: 'german', scanner: 'german' },
+    { code: 'QAWZ1234MY067896', computer: 'german', scanner: 'german' },
+  ] as const satisfies readonly (Parameters<typeof scanKeys>[2] & { code: string; scan?: string })[]) {
+    const [card, next] = [
+      await issue({ initial_value: '47.00', code }),
+      await issue({ initial_value: '11.00' }),
+    ];
+    await using window = await openTill();
+    const { page } = window;
+    await scanKeys(page, scan, layout);
+    await goTo(page, '/till/card/');
+    await page.tap('[data-fill="47.00"]');
+    await page.tap('#pay');
+    await goTo(page, '/till/redeemed/');
+    assert.equal(await card.balance(), '0.00', JSON.stringify({ scan, ...layout }));
+    // Where no field has the focus.
+    if (layout.computer === 'german') continue;
+    await scanKeys(page, next.code.toUpperCase(), layout);
+    await goTo(page, '/till/card/');
+    assert.match(await textOf(page), /\$11\.00/);
+  }
 });
 
 test('a scanned code in the amount field redeems nothing', async () => {

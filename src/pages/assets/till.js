@@ -13,6 +13,7 @@ import {
   showPending,
   timeoutMs,
 } from './pending.js';
+import { lastScan } from './scanner.js';
 import { dropLinked, fillLinked, isLink, keepLinked, showLinked, takeLinked } from './till-link.js';
 
 /** @typedef {import('./pending.js').Pending} Pending */
@@ -253,6 +254,8 @@ function keepWrongCode(form, field) {
   let isNative = false;
   let isSent = false;
   form.addEventListener('submit', (event) => {
+    const { typed, meant } = lastScan();
+    if (field.value === typed) field.value = meant;
     if (isLink(field.value)) {
       event.preventDefault();
       keepLinked(field.value);
@@ -288,26 +291,17 @@ function keepWrongCode(form, field) {
 
 const nextForm = byId('next');
 if (nextForm instanceof HTMLFormElement) {
-  const scannedGapMs = 100;
-  let typed = '';
-  let typedAt = 0;
-  addEventListener(
-    'keydown',
-    (event) => {
-      const { key, target, timeStamp } = event;
-      if (isField(target) || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (timeStamp - typedAt > scannedGapMs) typed = '';
-      typedAt = timeStamp;
-      if (key.length === 1) typed += key;
-      if (key !== 'Enter' || typed.replace(/[^0-9A-Za-z]/g, '').length < 8) return;
-      // Enter would follow the link that has the focus.
-      event.preventDefault();
-      const field = nextForm.elements.namedItem('code');
-      if (field instanceof HTMLInputElement) field.value = typed;
-      nextForm.requestSubmit();
-    },
-    true,
-  );
+  addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    if (key !== 'Enter' || ctrlKey || metaKey || altKey || isField(target)) return;
+    const { meant } = lastScan();
+    if (meant.replace(/[^0-9A-Za-z]/g, '').length < 8) return;
+    // Enter would follow the link that has the focus.
+    event.preventDefault();
+    const field = nextForm.elements.namedItem('code');
+    if (field instanceof HTMLInputElement) field.value = meant;
+    nextForm.requestSubmit();
+  });
 }
 
 /* The list of redemptions that are still being checked. */

@@ -22,7 +22,7 @@ const offlinePath = '/till/offline';
 const offlineScripts = ['till.js', 'till-offline.js'] as const;
 const offlineFiles = [
   'largesse.css', 'mark.svg', 'fraunces.woff2', 'instrument-sans.woff2', 'console.js', 'amount.js', 'pending.js',
-  'till-link.js',
+  'scanner.js', 'till-link.js',
   ...offlineScripts,
 ] as const; // prettier-ignore
 
