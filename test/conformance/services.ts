@@ -19,6 +19,7 @@ import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
 import { testCardLists } from './card-lists.ts';
 import { testCardTimeline } from './card-timeline.ts';
+import { testErasures } from './erasures.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
@@ -59,6 +60,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stocks of printed cards`, () => testStocks(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));
+  suite(`${name}: erasures of customers`, () => testErasures(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: lookups of recipients`, () => testRecipientLookups(factory));

@@ -85,15 +85,23 @@ export class CardTrails {
 
   readonly #repeated: Repeated;
   readonly #places: Pick<CardPlaces, 'of'>;
+  readonly #isErasing: boolean;
 
   /**
    * @param places the index of each card, in the order in which they are added.
    * @param ids undefined: encrypted ids in events are not compared.
+   * @param isErasing whether a customer is being erased, who is missing in the cards and is still in their events: then
+   * only the versions and balances of events are compared.
    */
-  constructor(currency: Currency, places: Pick<CardPlaces, 'of'>, ids?: PublicIds) {
+  constructor(
+    currency: Currency,
+    places: Pick<CardPlaces, 'of'>,
+    { ids, isErasing = false }: { readonly ids?: PublicIds | undefined; readonly isErasing?: boolean } = {},
+  ) {
     this.#currency = currency;
     this.#places = places;
     this.#repeated = new Repeated(currency, ids);
+    this.#isErasing = isErasing;
   }
 
   /** Adds a card with the highest id so far. @param balances the digest of the balances after its transfers. */
@@ -200,7 +208,8 @@ export class CardTrails {
 
   /** Reads an event whose record repeats all that the card has now; undefined: it has to be parsed. */
   readQuickly({ type, subjectId, data }: ScannedEvent): ReadEvent | undefined {
-    if (keepingVersion.has(type) || !knownTypes.has(type) || !type.startsWith('gift_card.')) return undefined;
+    if (this.#isErasing || keepingVersion.has(type) || !knownTypes.has(type)) return undefined;
+    if (!type.startsWith('gift_card.')) return undefined;
     const place = this.#placeOf(subjectId);
     const [digest, length] = [this.#texts[place], this.#textLengths[place]];
     if (digest === undefined || length === undefined) return undefined;
@@ -289,7 +298,7 @@ export class CardTrails {
   }
 
   *#concludeEvents(place: number, cardId: number): Generator<Finding> {
-    if (this.#holds[place] !== 0) yield { cardId, problem: 'has holds that differ from their events' };
+    if (this.#holds[place] !== 0 && !this.#isErasing) yield { cardId, problem: 'has holds that differ from their events' };
     for (const [type, days] of Object.entries(this.#expiryDays))
       if (!days.areEqual(place)) yield { cardId, problem: `has another day than its last event ${type}` };
   }
@@ -331,6 +340,10 @@ export class CardTrails {
     { place, version }: { readonly place: number; readonly version: number },
   ): VersionRecord | undefined {
     if (!isObject(record)) return undefined;
+    if (this.#isErasing) {
+      const only = this.#minorOf(record['balance']);
+      return only === undefined ? undefined : { balance: only, digest: digestWith(0, only) };
+    }
     const { issued, changing } = this.#repeated.ofRecord(record);
     const ofCard = this.#records.get(place);
     if (issued !== ofCard?.issued) return undefined;

@@ -5,7 +5,12 @@
 
 import type { Account } from '../../../core/money/domain/ledger.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
-import { listCodesOf, listEventsOf, type ScannedEvent } from '../storage/references.ts';
+import {
+  isErasingCustomer,
+  listCodesOf,
+  listEventsOf,
+  type ScannedEvent,
+} from '../storage/references.ts';
 import {
   cardsByIdMax,
   findCardIdAfter,
@@ -163,7 +168,10 @@ export function* verifyPass(
   const pass: Pass = { store, range, verifying, counts };
   const walk = new ChainWalk(store.id, store.currency, yield* listCardIds(store.id, range));
   const suspects = yield* scanChains(pass, walk);
-  const trails = new CardTrails(store.currency, walk.places, verifying.publicIds);
+  const trails = new CardTrails(store.currency, walk.places, {
+    ids: verifying.publicIds,
+    isErasing: yield* isErasingCustomer(store.id),
+  });
   yield* concludeChains(pass, { walk, suspects, trails });
   yield* compareEvents(pass, trails);
   yield* compareHolds(pass, trails);

@@ -36,6 +36,13 @@ export function* listEventsOf(
     order by id limit 500`);
 }
 
+/** Whether an erasure of a customer of a store has begun and is not complete. */
+export function* isErasingCustomer(storeId: number): Script<boolean> {
+  const rows = yield* all(scan<{ readonly one: ScannedInteger }>`
+    select 1 as one from customer_erasures where store_id = ${storeId} and completed_at is null limit 1`);
+  return rows.length > 0;
+}
+
 /** Returns the events after an id that have published a store's checkpoints, in order. */
 export function* listCheckpointEvents(
   storeId: number,
