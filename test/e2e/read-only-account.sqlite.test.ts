@@ -260,6 +260,25 @@ test('every command names the key file that an account cannot read', async () =>
   }
 });
 
+test('an account that cannot create the folder of a new database is named, with the folder', async () => {
+  const folder = makeFolder();
+  chmodSync(folder, 0o555);
+  const environment = {
+    DATABASE_URL: `file:${folder}/data/largesse.db`,
+    PORT: '0',
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: 'info',
+  };
+  const expected =
+    /^largesse: this account \(uid \d+\) cannot create the folder \S+\/data: run the command as the account of the service, or .+\n$/;
+  const [migrated = assert.fail()] = await run({ folder, file: '', environment }, [['migrate']]);
+  assert.equal(migrated.code, 1);
+  assert.match(migrated.errors, expected);
+  await using service = startServing(environment, undefined, runner);
+  assert.equal((await service.ended()).code, 1);
+  assert.match(service.errors(), expected);
+});
+
 test('a copy of a database and its log can be read, as the message about the log says', async () => {
   const made = await makeDatabase();
   await leaveLog(made, { hasSharedMemory: false });
