@@ -45,10 +45,13 @@ test('an expensive file is a page with a reason in both forms, and the service r
 test('a second file of a store is rejected while the first is read, and can be sent afterwards', async () => {
   await using shop = await openStaffedShop();
   const manager = await shop.as('manager');
+  const forms = [`${path}/new`, `${await openBatch(manager)}/addresses`];
   const slow = hostileTables.find(({ name }) => name === 'workbook: readings of texts')?.bytes();
-  const send = async (file: Uint8Array) =>
-    await postFiles(manager, `${path}/new`, { fields: { kind: 'file' }, files: { file } });
-  const pages = await Promise.all(Array.from({ length: 4 }, async () => await send(slow ?? assert.fail())));
+  const send = async (file: Uint8Array, form = `${path}/new`) =>
+    await postFiles(manager, form, { fields: { kind: 'file' }, files: { file } });
+  const pages = await Promise.all(
+    [...forms, ...forms].map(async (form) => await send(slow ?? assert.fail(), form)),
+  );
   const statuses = pages.map(({ status }) => status).toSorted((left, right) => left - right);
   assert.deepEqual(statuses, [422, 429, 429, 429]);
   for (const page of pages) {
