@@ -93,7 +93,7 @@ test('1,000 wrong codes of 100 visitors stop no generated code, hold or capture 
 test('a visitor has 20 failed lookups an hour, which no other visitor and not the token uses', async () => {
   await using started = await opened();
   const { service, shop } = started;
-  const { code } = await shop.issue({ code: 'plastic-0002' });
+  const { code } = await shop.issue({ code: 'plastic-0002', recipient_email: grace });
   const visitor = asVisitor(shop, 'visitor-1');
   await failLookups(visitor, 20);
   const rejected = await visitor(lookup, { json: { code: wrongCode() } });
