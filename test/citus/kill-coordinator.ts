@@ -39,15 +39,15 @@ for (let round = 1; round <= rounds; round += 1) {
   const before = countSuccesses(clients);
   await cluster.coordinator.killHard();
   await wait(downMs);
+  await work.untilEachSucceeds(1);
   const readiness = await Promise.all(urls.map(readinessOf));
   const during = countSuccesses(clients) - before;
   successesWhileDown += during;
   report(
-    `round ${round}: ${during} requests while the coordinator was down for ${downMs} ms; ` +
+    `round ${round}: ${during} requests, of every store, while the coordinator was down for at least ${downMs} ms; ` +
       `/readyz ${readiness.map(({ status }) => status).join(' and ')}`,
   );
   assert.deepEqual(errorsOf(clients), errorsBefore, 'a request failed');
-  assert.ok(during > clients.length, 'the stores hardly worked');
   // On a busy machine a check can exceed its limit of two seconds, and a balancer asks again.
   await Promise.all(urls.map((url) => untilReadiness(url, 200)));
   if (round === rounds) {

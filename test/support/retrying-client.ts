@@ -155,8 +155,8 @@ export function countSuccesses(clients: readonly RetryingClient[]): number {
 
 /** Clients that work in the background. */
 export type Work = {
-  /** Waits until each client has this many more successes. Throws the error of a client. */
-  readonly untilEachSucceeds: (more: number) => Promise<void>;
+  /** Waits until each client, or each of these, has this many more successes. Throws the error of a client. */
+  readonly untilEachSucceeds: (more: number, some?: readonly RetryingClient[]) => Promise<void>;
   /** Lets the clients complete their open requests. Throws the error of a client. */
   readonly end: () => Promise<void>;
 };
@@ -168,8 +168,8 @@ export function startWork(clients: readonly RetryingClient[], urls: readonly str
   // The methods throw it.
   working.catch(() => {});
   return {
-    async untilEachSucceeds(more) {
-      await Promise.race([untilEachSucceeds(clients, more), working]);
+    async untilEachSucceeds(more, some = clients) {
+      await Promise.race([untilEachSucceeds(some, more), working]);
     },
     async end() {
       isOver = true;
