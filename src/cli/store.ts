@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { proxySecretLengths } from '../core/stores/domain/app-proxy.ts';
-import { findCurrency, type Currency } from '../core/money/domain/currency.ts';
+import { findNewCurrency, type Currency } from '../core/money/domain/currency.ts';
 import { isTimeZone } from '../core/domain/day.ts';
 import type { EmailSettings } from '../core/emails/domain/email.ts';
 import { holdLimitDefaultDays, holdLimitMaxDays } from '../core/money/domain/hold.ts';
@@ -64,8 +64,8 @@ function datevOf({ datev }: Options): Datev | null | undefined {
 }
 
 function readCurrency(text: string): Currency {
-  const currency = findCurrency(text.toUpperCase());
-  if (!currency) throw new InvalidArgumentError('It must be an ISO 4217 code such as USD.');
+  const currency = findNewCurrency(text.toUpperCase());
+  if (!currency) throw new InvalidArgumentError('It must be a current ISO 4217 code such as USD.');
   return currency;
 }
 

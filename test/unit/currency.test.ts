@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyCodes, currencyOf, findCurrency } from '../../src/core/money/domain/currency.ts';
+import {
+  currencyCodes,
+  currencyOf,
+  findCurrency,
+  findNewCurrency,
+} from '../../src/core/money/domain/currency.ts';
 
 /** From ISO 4217, list one. `Intl` has other digits for the marked ones. */
 const decimals: Readonly<Record<string, number>> = {
@@ -51,6 +56,16 @@ test('a code without a currency is rejected', async (t) => {
 
 test('the Caribbean guilder, in ISO 4217 since March 2025, is a currency', () => {
   assert.deepEqual(findCurrency('XCG'), { code: 'XCG', decimals: 2 });
+});
+
+test('a currency that was withdrawn is one of existing stores, and not a choice of new ones', () => {
+  for (const code of ['ANG', 'BGN', 'CUC']) {
+    assert.deepEqual(currencyOf(code), { code, decimals: 2 });
+    assert.equal(findNewCurrency(code), undefined, code);
+    assert.ok(!currencyCodes().includes(code), code);
+  }
+  for (const code of ['XCG', 'EUR', 'CUP', 'ZWG', 'SLE'])
+    assert.equal(findNewCurrency(code), findCurrency(code), code);
 });
 
 test('the codes are unique, sorted and in upper case', () => {

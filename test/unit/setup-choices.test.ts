@@ -24,7 +24,7 @@ test('a currency is found by its code, its name and each suggestion of the list'
   assert.equal(parseCurrency('eur', 'en')?.code, 'EUR');
   assert.equal(parseCurrency('swiss franc', 'en')?.code, 'CHF');
   assert.equal(parseCurrency('Schweizer Franken', 'de')?.code, 'CHF');
-  for (const text of ['', 'XXX', 'EUROS', 'EU', 'EUR EUR', 'x'.repeat(10_000)])
+  for (const text of ['', 'XXX', 'BGN', 'Bulgarian Lev', 'EUROS', 'EU', 'EUR EUR', 'x'.repeat(10_000)])
     assert.equal(parseCurrency(text, 'en'), undefined, text);
 });
 

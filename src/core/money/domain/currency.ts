@@ -21,6 +21,13 @@ const notMoney = new Set([
 /** Additions to ISO 4217 since the package's table of June 2024 (amendment 176: the Caribbean guilder). */
 const added: readonly Currency[] = [{ code: 'XCG', decimals: 2 }];
 
+/**
+ * Withdrawn from list one since then: existing stores keep them. Amendments 176 (ANG, replaced by XCG in March 2025), 178
+ * (CUC, of 2021) and 180 (BGN, replaced by EUR in January 2026), at
+ * https://www.six-group.com/en/products-services/financial-information/market-reference-data/data-standards.html
+ */
+const withdrawn: ReadonlySet<string> = new Set(['ANG', 'BGN', 'CUC']);
+
 const currencies: ReadonlyMap<string, Currency> = new Map(
   iso4217.data
     .filter((entry) => !notMoney.has(entry.code))
@@ -41,9 +48,14 @@ export function currencyOf(code: string): Currency {
   return currency;
 }
 
-/** All codes that a store can have, sorted. */
+/** The currency of a code (upper case) that a new store can have, or undefined. */
+export function findNewCurrency(code: string): Currency | undefined {
+  return withdrawn.has(code) ? undefined : findCurrency(code);
+}
+
+/** All codes that a new store can have, sorted. */
 export function currencyCodes(): string[] {
-  return [...currencies.keys()].toSorted();
+  return [...currencies.keys()].filter((code) => !withdrawn.has(code)).toSorted();
 }
 
 const rightToLeft = /^(?:ar|he)\b/i;

@@ -4,7 +4,7 @@ import cluster from 'node:cluster';
 import { Option, type Command } from 'commander';
 import type { CommandFrame } from '../../../cli/frame.ts';
 import { fixedCodes } from '../../../core/cards/domain/fixed-codes.ts';
-import { currencyOf, findCurrency } from '../../../core/money/domain/currency.ts';
+import { currencyOf, findNewCurrency } from '../../../core/money/domain/currency.ts';
 import { openSandbox } from '../service/sandbox.ts';
 import { readConfig, shownLocation, withSandbox } from '../../../start/config.ts';
 import { openDatabase } from '../../../start/database.ts';
@@ -46,7 +46,8 @@ async function run(
 ): Promise<void> {
   // The process that supervises this one has opened and shown the sandbox.
   if (cluster.isWorker) return await serve(withSandbox());
-  if (!findCurrency(code)) throw new CommandError(`--currency must be an ISO 4217 code, not ${code}`);
+  if (!findNewCurrency(code))
+    throw new CommandError(`--currency must be a current ISO 4217 code, not ${code}`);
   const environment = withSandbox();
   const config = readConfig(environment);
   const base = `${config.publicUrl?.origin ?? `http://localhost:${config.port}`}${config.basePath}`;

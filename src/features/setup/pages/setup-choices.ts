@@ -3,7 +3,7 @@
 import {
   currencyCodes,
   currencyOf,
-  findCurrency,
+  findNewCurrency,
   type Currency,
 } from '../../../core/money/domain/currency.ts';
 import { isTimeZone } from '../../../core/domain/day.ts';
@@ -43,8 +43,8 @@ export function parseCurrency(text: string, language: PageLanguage): Currency | 
   const [, code = ''] = /^([a-z]{3})(?: –.*)?$/i.exec(text) ?? [];
   const name = text.toLowerCase();
   return (
-    findCurrency(code.toUpperCase()) ??
-    findCurrency(
+    findNewCurrency(code.toUpperCase()) ??
+    findNewCurrency(
       currencyCodes().find(
         (each) => currencyNames.get(textLanguageOf(language))?.of(each)?.toLowerCase() === name,
       ) ?? '',
