@@ -4,8 +4,8 @@
  * are dropped and counted.
  */
 
-// pino's own destination (sonic-boom) is not used: if a process ends while its log cannot be written, its `flushSync`
-// retries ENOSPC and EPIPE forever, and the process never exits (test/unit/log.test.ts).
+// pino's own destination (sonic-boom) is not used, because it has no place for `beforeWrite`: with a reader that stops, a
+// pipe that another process made blocking would stop the event loop (test/unit/log.test.ts).
 
 import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
