@@ -1,4 +1,4 @@
-/** The settings of the buy page and its payment providers. Staff change them with `staff-actions/online-sales.ts`. */
+/** The settings of the buy page and its payment providers. Staff change them with `staff-online-sales.ts`. */
 
 import type { Currency } from '../../../core/money/domain/currency.ts';
 import type { Money } from '../../../core/money/domain/money.ts';

@@ -219,7 +219,7 @@ export function* eraseCardTexts(storeId: number, id: number, places: ReadonlySet
     where store_id = ${storeId} and id = ${id}`);
 }
 
-/** A change of a card with stored texts, as `card-change.ts` has them. An own change is of a card of the customer. */
+/** A change of a card with stored texts, as `cards/storage/change.ts` has them. An own change is of a card of the customer. */
 export type ErasableChange = { readonly id: number; readonly texts: string; readonly isOwn: boolean };
 
 /** Returns the changes of a page that have texts. */

@@ -1,4 +1,4 @@
-/** The till: sell a card, and cancel a sale. Refunds are in `till-refunds.ts`. */
+/** The till: sell a card, and cancel a sale. Refunds are in `refunds.ts`. */
 
 import { parseCode } from '../../../core/cards/domain/code.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';

@@ -1,4 +1,4 @@
-/** The deliveries to webhooks that were due when a backup was made, as `emails/copied.ts`. */
+/** The deliveries to webhooks that were due when a backup was made, as `emails/storage/copied.ts`. */
 
 import { heldMs } from '../../../core/domain/held.ts';
 import { execute, one, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
