@@ -14,7 +14,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   multilineOf,
   openCard,
   unavailablePage,
@@ -26,9 +26,9 @@ import { reasonOf, changeTexts } from '../../../pages/kit/card-texts.ts';
 import { inputField, hidden } from '../../../pages/kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount, signedText } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';
-import type { ConsoleResponse, StaffRequest, StaffRoute } from '../../../pages/kit/route.ts';
+import type { ConsoleResponse, StaffRequest } from '../../../pages/kit/route.ts';
 import { fill, fillPlain } from '../../../pages/kit/texts.ts';
-import { get, post, type Page } from '../../../pages/kit/page-context.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 type Form = {
   readonly balance: string;
@@ -109,11 +109,8 @@ function balanceError(
   return fillPlain(errors.belowHeld, { amount: amountText(card.held, language) });
 }
 
-async function submit(page: Page): Promise<ConsoleResponse> {
+async function submit(page: Page, opened: OpenedCard): Promise<ConsoleResponse> {
   const { adjust, errors: messages } = page.text.cardActions;
-  const opened = await openCard(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card } = opened;
   const form = { balance: page.typed('balance'), reason: multilineOf(page, 'reason') };
   const balance = parseTypedAmount(form.balance, page.store, { language: page.language, zeroAllowed: true });
@@ -156,13 +153,8 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   });
 }
 
-export const adjustRoutes: readonly StaffRoute[] = [
-  get('/cards/:id/adjust', 'changeCards', async (page) =>
-    adjustPage(page, await openCard(page), {
-      balance: '',
-      reason: '',
-      errors: {},
-    }),
-  ),
-  post('/cards/:id/adjust', 'changeCards', submit),
-];
+export const adjustRoutes = changeRoutes('/cards/:id/adjust', {
+  open: openCard,
+  show: (page, opened) => adjustPage(page, opened, { balance: '', reason: '', errors: {} }),
+  submit,
+});

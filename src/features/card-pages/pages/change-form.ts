@@ -14,9 +14,15 @@ import { withoutAccess } from '../../../pages/kit/without-access.ts';
 import { amountText, amountValue } from '../../../pages/kit/format.ts';
 import { findResult, type Json } from '../../../pages/kit/once.ts';
 import { shellPage } from '../../../pages/kit/page.ts';
-import { seeOther, throttled, type ConsoleResponse, type PageResponse } from '../../../pages/kit/route.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type PageResponse,
+  type StaffRoute,
+} from '../../../pages/kit/route.ts';
 import { fillPlain, type PageLanguage } from '../../../pages/kit/texts.ts';
-import type { Page } from '../../../pages/kit/page-context.ts';
+import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 
 /** The card of a page, and the path of its page. */
 export type OpenedCard = { readonly card: Card; readonly path: string };
@@ -164,12 +170,34 @@ export function isDone(result: Json): result is Done {
 }
 
 /** Returns the page after an earlier submission of the form; undefined: there was none. Its fields can have been others. */
-export async function earlierResult(page: Page, opened: OpenedCard): Promise<ConsoleResponse | undefined> {
+async function earlierResult(page: Page, opened: OpenedCard): Promise<ConsoleResponse | undefined> {
   const key = page.key;
   const result = key === undefined ? undefined : await findResult(page.services, page.request, key, isDone);
   return key !== undefined && result && result.card === opened.card.id
     ? afterChange(opened, { key, result, isRepeated: true })
     : undefined;
+}
+
+/** The form of a change, and its submission, which repeats the result of an earlier one. */
+export function changeRoutes<Opened extends OpenedCard>(
+  path: string,
+  {
+    open,
+    show,
+    submit,
+  }: {
+    readonly open: (page: Page) => Promise<Opened>;
+    readonly show: (page: Page, opened: Opened) => ConsoleResponse;
+    readonly submit: (page: Page, opened: Opened) => ConsoleResponse | Promise<ConsoleResponse>;
+  },
+): readonly StaffRoute[] {
+  return [
+    get(path, 'changeCards', async (page) => show(page, await open(page))),
+    post(path, 'changeCards', async (page) => {
+      const opened = await open(page);
+      return (await earlierResult(page, opened)) ?? (await submit(page, opened));
+    }),
+  ];
 }
 
 /**
@@ -208,6 +236,11 @@ export async function change(
       ? throttled(shown, (error.retryAfterSeconds ?? 1) * 1_000)
       : shown;
   }
+}
+
+/** The message at a text that cannot be read. */
+export function badText(page: Page): string {
+  return page.text.cardActions.errors.badText;
 }
 
 /** A text of several lines. Browsers end the lines of a form with CR and LF. */

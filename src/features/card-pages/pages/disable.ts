@@ -8,7 +8,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   openCard,
   unavailablePage,
   unusableReason,
@@ -22,7 +22,7 @@ import { keyInput } from '../../../pages/kit/once.ts';
 import type { ConsoleServices } from '../../../pages/kit/services.ts';
 import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import { fill, fillPlain, plural } from '../../../pages/kit/texts.ts';
-import { get, post, type Page } from '../../../pages/kit/page-context.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 type Form = { readonly isReleasing: boolean; readonly error?: string };
 
@@ -80,11 +80,8 @@ ${holds}
   return changePage(page, opened, { title, body, status });
 }
 
-async function submitDisable(page: Page): Promise<ConsoleResponse> {
+async function submitDisable(page: Page, opened: OpenedCard): Promise<ConsoleResponse> {
   const { disable, errors: messages } = page.text.cardActions;
-  const opened = await openCard(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card } = opened;
   const isReleasing = page.request.form.get('release_holds') === '1';
   // Another person has disabled the card: the page says so.
@@ -123,11 +120,8 @@ function enablePage(page: Page, opened: OpenedCard, error?: string): ConsoleResp
   return changePage(page, opened, { title, body, status: error === undefined ? 200 : 422 });
 }
 
-async function submitEnable(page: Page): Promise<ConsoleResponse> {
+async function submitEnable(page: Page, opened: OpenedCard): Promise<ConsoleResponse> {
   const { enable, errors: messages } = page.text.cardActions;
-  const opened = await openCard(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card } = opened;
   return await change(page, opened, {
     title: enable.title,
@@ -146,13 +140,11 @@ async function submitEnable(page: Page): Promise<ConsoleResponse> {
   });
 }
 
-const access = 'changeCards';
-
 export const disableRoutes: readonly StaffRoute[] = [
-  get('/cards/:id/disable', access, async (page) =>
-    disablePage(page, await openCard(page), { isReleasing: false }),
-  ),
-  post('/cards/:id/disable', access, submitDisable),
-  get('/cards/:id/enable', access, async (page) => enablePage(page, await openCard(page))),
-  post('/cards/:id/enable', access, submitEnable),
+  ...changeRoutes('/cards/:id/disable', {
+    open: openCard,
+    show: (page, opened) => disablePage(page, opened, { isReleasing: false }),
+    submit: submitDisable,
+  }),
+  ...changeRoutes('/cards/:id/enable', { open: openCard, show: enablePage, submit: submitEnable }),
 ];

@@ -17,7 +17,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   multilineOf,
   openCard,
   type Done,
@@ -37,9 +37,9 @@ import {
 import { designChoice } from '../../../pages/kit/gift.ts';
 import { alert, hidden } from '../../../pages/kit/form.ts';
 import { keyInput } from '../../../pages/kit/once.ts';
-import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
+import type { ConsoleResponse } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
-import { get, post, type Page } from '../../../pages/kit/page-context.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 type Values = Readonly<Record<EditableField, string>>;
 
@@ -111,11 +111,8 @@ ${input('note')}
   return changePage(page, opened, { title: edit.title, body, status });
 }
 
-async function submit(page: Page): Promise<ConsoleResponse> {
+async function submit(page: Page, opened: OpenedCard): Promise<ConsoleResponse> {
   const { edit, errors: messages } = page.text.cardActions;
-  const opened = await openCard(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card } = opened;
   const errors: Partial<Record<EditableField, string>> = {};
   const sent: Partial<Record<EditableField, string | null>> = {};
@@ -148,10 +145,8 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   });
 }
 
-export const editRoutes: readonly StaffRoute[] = [
-  get('/cards/:id/edit', 'changeCards', async (page) => {
-    const opened = await openCard(page);
-    return editPage(page, opened, { values: valuesOf(opened.card), errors: {} });
-  }),
-  post('/cards/:id/edit', 'changeCards', submit),
-];
+export const editRoutes = changeRoutes('/cards/:id/edit', {
+  open: openCard,
+  show: (page, opened) => editPage(page, opened, { values: valuesOf(opened.card), errors: {} }),
+  submit,
+});

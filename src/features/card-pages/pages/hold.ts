@@ -12,7 +12,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   openCard,
   unavailablePage,
   type Done,
@@ -22,10 +22,10 @@ import { reasonOf } from '../../../pages/kit/card-texts.ts';
 import { alert } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
 import { keyInput } from '../../../pages/kit/once.ts';
-import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
+import type { ConsoleResponse } from '../../../pages/kit/route.ts';
 import { fill } from '../../../pages/kit/texts.ts';
 import { idIn } from '../../../pages/kit/ids.ts';
-import { get, post, type Page } from '../../../pages/kit/page-context.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 type OpenedHold = OpenedCard & {
   readonly hold: Hold;
@@ -64,11 +64,8 @@ function releasePage(page: Page, opened: OpenedHold, error?: string): ConsoleRes
   return changePage(page, opened, { title, body, status: error === undefined ? 200 : 422 });
 }
 
-async function submit(page: Page): Promise<ConsoleResponse> {
+async function submit(page: Page, opened: OpenedHold): Promise<ConsoleResponse> {
   const { release, errors } = page.text.cardActions;
-  const opened = await openHold(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card, hold } = opened;
   return await change(page, opened, {
     title: release.title,
@@ -80,9 +77,8 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   });
 }
 
-const path = '/cards/:id/holds/:hold/release';
-
-export const holdReleaseRoutes: readonly StaffRoute[] = [
-  get(path, 'changeCards', async (page) => releasePage(page, await openHold(page))),
-  post(path, 'changeCards', submit),
-];
+export const holdReleaseRoutes = changeRoutes('/cards/:id/holds/:hold/release', {
+  open: openHold,
+  show: releasePage,
+  submit,
+});

@@ -13,7 +13,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   openCard,
   unavailablePage,
   unusableReason,
@@ -30,7 +30,7 @@ import {
   type StaffRoute,
 } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
-import { get, post, type Page } from '../../../pages/kit/page-context.ts';
+import { get, type Page } from '../../../pages/kit/page-context.ts';
 
 type How = 'email' | 'print';
 
@@ -95,11 +95,8 @@ ${email}</fieldset>
   return changePage(page, opened, { title, body, status });
 }
 
-async function submit(page: Page): Promise<ConsoleResponse> {
+async function submit(page: Page, opened: OpenedToSend): Promise<ConsoleResponse> {
   const { resend, errors: messages } = page.text.cardActions;
-  const opened = await openToSend(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { card, canSend } = opened;
   const chosen = page.typed('how');
   const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: page.typed('address') };
@@ -124,11 +121,11 @@ async function submit(page: Page): Promise<ConsoleResponse> {
 }
 
 export const resendRoutes: readonly StaffRoute[] = [
-  get('/cards/:id/resend', 'changeCards', async (page) => {
-    const opened = await openToSend(page);
-    return resendPage(page, opened, newForm(opened, page.request));
+  ...changeRoutes('/cards/:id/resend', {
+    open: openToSend,
+    show: (page, opened) => resendPage(page, opened, newForm(opened, page.request)),
+    submit,
   }),
-  post('/cards/:id/resend', 'changeCards', submit),
   get('/cards/:id/print', 'changeCards', async (page) =>
     seeOther(`${(await openCard(page)).path}/resend?how=print`),
   ),

@@ -10,7 +10,7 @@ import {
   backLink,
   change,
   changePage,
-  earlierResult,
+  changeRoutes,
   multilineOf,
   openCard,
   unavailablePage,
@@ -20,9 +20,9 @@ import {
 import { changeTexts, reasonOf } from '../../../pages/kit/card-texts.ts';
 import { alert, textArea } from '../../../pages/kit/form.ts';
 import { figure } from '../../../pages/kit/format.ts';
-import type { ConsoleResponse } from '../../../pages/kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
-import { type Page, get, post } from '../../../pages/kit/page-context.ts';
+import type { Page } from '../../../pages/kit/page-context.ts';
 
 type Name = 'suspend' | 'resume';
 
@@ -85,12 +85,9 @@ ${page.form(`${path}/${name}`, fields, isRejected ? page.key : undefined)}</sect
   return changePage(page, opened, { title, body, status });
 }
 
-async function submit(page: Page, name: Name): Promise<ConsoleResponse> {
+async function submit(page: Page, name: Name, opened: OpenedCard): Promise<ConsoleResponse> {
   const { ctx, by } = page;
   const { errors: messages, ...texts } = page.text.cardActions;
-  const opened = await openCard(page);
-  const earlier = await earlierResult(page, opened);
-  if (earlier) return earlier;
   const { title } = texts[name];
   const form = { reason: multilineOf(page, 'reason') };
   const why = obstacle(page, name, opened);
@@ -113,13 +110,12 @@ async function submit(page: Page, name: Name): Promise<ConsoleResponse> {
   });
 }
 
-async function show(page: Page, name: Name): Promise<ConsoleResponse> {
-  return formPage(page, name, await openCard(page), { reason: '' });
+function routesOf(name: Name): readonly StaffRoute[] {
+  return changeRoutes(`/cards/:id/${name}`, {
+    open: openCard,
+    show: (page, opened) => formPage(page, name, opened, { reason: '' }),
+    submit: (page, opened) => submit(page, name, opened),
+  });
 }
 
-export const suspendRoutes = [
-  get('/cards/:id/suspend', 'changeCards', (page) => show(page, 'suspend')),
-  post('/cards/:id/suspend', 'changeCards', (page) => submit(page, 'suspend')),
-  get('/cards/:id/resume', 'changeCards', (page) => show(page, 'resume')),
-  post('/cards/:id/resume', 'changeCards', (page) => submit(page, 'resume')),
-];
+export const suspendRoutes = [...routesOf('suspend'), ...routesOf('resume')];
