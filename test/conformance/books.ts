@@ -47,7 +47,7 @@ import {
   type Period,
 } from '../../src/features/books/service/books.ts';
 import { recompute } from '../../src/features/books/service/recompute.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import {
   readActivity,
   readLiability,

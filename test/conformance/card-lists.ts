@@ -22,7 +22,7 @@ import {
   showCardDetails,
 } from '../../src/core/cards/service/list.ts';
 import { debit } from '../../src/core/money/service/spend.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { anyCard, type CardFilter } from '../../src/core/cards/storage/filter.ts';
 import type { CardPosition, CardSort } from '../../src/core/cards/storage/list.ts';

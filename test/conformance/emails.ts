@@ -40,7 +40,7 @@ import {
   sendGiftCard,
   rotateCode,
 } from '../../src/core/emails/service/email.ts';
-import { requireCard } from '../../src/core/money/service/money.ts';
+import { requireCard } from '../../src/core/cards/service/present-card.ts';
 import { enqueueReminders, firstPlace, planReminders } from '../../src/features/emails/service/reminder.ts';
 import { debit } from '../../src/core/money/service/spend.ts';
 import { all, sql } from '../../src/database/sql/sql.ts';

@@ -28,7 +28,7 @@ import {
 import { changeStaff, inviteStaff, linkTokens, setPin, useLink } from '../../src/core/staff/service/staff.ts';
 import { findPresentedTill, tillTokens } from '../../src/features/till/service/till.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import { anyCard } from '../../src/core/cards/storage/filter.ts';
 import { all, sql, type Script } from '../../src/database/sql/sql.ts';

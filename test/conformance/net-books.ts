@@ -10,7 +10,7 @@ import { checkBooks } from '../../src/features/proofs/service/books-check.ts';
 import { rebuildSums } from '../../src/features/books/service/rebuild.ts';
 import { reenableCard, update } from '../../src/core/cards/service/card.ts';
 import type { Finding } from '../../src/features/proofs/service/row-check.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import {
   readAging,
   readBreakage,

@@ -35,7 +35,7 @@ import {
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
-import { requireCard } from '../../src/core/money/service/money.ts';
+import { requireCard } from '../../src/core/cards/service/present-card.ts';
 import { changeCard } from '../../src/features/card-pages/service/card.ts';
 import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
 import { debit } from '../../src/core/money/service/spend.ts';

@@ -10,7 +10,7 @@ import { reenableCard, update } from '../../src/core/cards/service/card.ts';
 import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
 import { rotateCode } from '../../src/core/emails/service/email.ts';
 import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/core/money/service/hold.ts';
-import { presentCard } from '../../src/core/money/service/money.ts';
+import { presentCard } from '../../src/core/cards/service/present-card.ts';
 import { cardAt, cardsAt } from '../../src/core/cards/service/past-card.ts';
 import { credit, debit } from '../../src/core/money/service/spend.ts';
 import { topUp } from '../../src/core/money/service/top-up.ts';

@@ -24,7 +24,7 @@ import { withIdempotencyKey } from '../../src/core/requests/service/idempotency.
 import type { HttpResponse } from '../../src/core/requests/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/core/cards/service/lookup-throttle.ts';
 import { listCardEmails, sendGiftCard, rotateCode } from '../../src/core/emails/service/email.ts';
-import type { MoneyCommand } from '../../src/core/money/service/money.ts';
+import type { MoneyCommand } from '../../src/core/money/service/transfer.ts';
 import { credit, debit, reverse } from '../../src/core/money/service/spend.ts';
 import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/core/stores/service/token.ts';
 import { verifyPage } from '../../src/features/proofs/service/ledger-check.ts';

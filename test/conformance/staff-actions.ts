@@ -10,7 +10,7 @@ import type { Role, StaffMember } from '../../src/core/staff/domain/staff.ts';
 import { versionTagOf } from '../../src/core/cards/service/version.ts';
 import { changeEmailSettings } from '../../src/core/emails/service/email.ts';
 import { placeHold } from '../../src/core/money/service/hold.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import { debit } from '../../src/core/money/service/spend.ts';
 import {
   issueBatch,

@@ -14,7 +14,7 @@ import { cancelSale, issueCard, sellCard, topUpCard } from '../../src/features/t
 import { enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
 import type { ByStaff } from '../../src/core/staff/service/as-staff.ts';
 import { reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
-import { loadCard } from '../../src/core/money/service/money.ts';
+import { loadCard } from '../../src/core/cards/service/present-card.ts';
 import { debit, reverse } from '../../src/core/money/service/spend.ts';
 import type { PresentedToken } from '../../src/core/stores/service/secret-token.ts';
 import { findSignedIn, createSession, sessionTokens } from '../../src/core/staff/service/session.ts';

@@ -12,7 +12,7 @@ import { effectOf } from '../../src/core/money/domain/ledger.ts';
 import type { Store } from '../../src/core/stores/domain/store.ts';
 import { keysOf } from '../../src/platform/keys.ts';
 import { listCardHolds, listCardTransfers } from '../../src/core/money/service/movements.ts';
-import { requireCard } from '../../src/core/money/service/money.ts';
+import { requireCard } from '../../src/core/cards/service/present-card.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
 import { all, sql, type Script } from '../../src/database/sql/sql.ts';

@@ -15,7 +15,7 @@ import { readActivity } from '../../src/features/books/service/reports.ts';
 import { continueStock, showStock, stockKeyOf } from '../../src/features/stock/service/stock.ts';
 import { listCardTransfers } from '../../src/core/money/service/movements.ts';
 import { showHold } from '../../src/core/money/service/hold.ts';
-import { presentCard, requireCard } from '../../src/core/money/service/money.ts';
+import { presentCard, requireCard } from '../../src/core/cards/service/present-card.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
 import { assertCovering } from '../support/covering.ts';
 import { engine } from '../support/engine.ts';

@@ -5,7 +5,7 @@ import { Fault } from '../../src/core/domain/fault.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
 import type { Script } from '../../src/database/sql/sql.ts';
 import { openBooks } from './open-books.ts';
-import { requireCard } from '../../src/core/money/service/money.ts';
+import { requireCard } from '../../src/core/cards/service/present-card.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 
 const callers = 500;

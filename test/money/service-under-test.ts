@@ -15,7 +15,7 @@ import { reenableCard, update } from '../../src/core/cards/service/card.ts';
 import { issue } from '../../src/core/cards/service/issue.ts';
 import { resumeCard, suspendCard } from '../../src/core/cards/service/suspension.ts';
 import { capture, placeHold, voidOpenHold } from '../../src/core/money/service/hold.ts';
-import type { MoneyCommand } from '../../src/core/money/service/money.ts';
+import type { MoneyCommand } from '../../src/core/money/service/transfer.ts';
 import { startStock, voidCodesOf } from '../../src/features/stock/service/stock.ts';
 import { credit, debit, reverse } from '../../src/core/money/service/spend.ts';
 import { topUp } from '../../src/core/money/service/top-up.ts';

@@ -4,7 +4,8 @@ import type { Context } from '../../src/core/storage/context.ts';
 import { Fault } from '../../src/core/domain/fault.ts';
 import { debitOf } from '../../src/core/money/domain/ledger.ts';
 import type { Money } from '../../src/core/money/domain/money.ts';
-import { loadCard, record, requireCard } from '../../src/core/money/service/money.ts';
+import { loadCard, requireCard } from '../../src/core/cards/service/present-card.ts';
+import { record } from '../../src/core/money/service/transfer.ts';
 import type { MovementResult } from '../../src/core/money/service/spend.ts';
 import { execute, sql, type Script } from '../../src/database/sql/sql.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Payment } from '../../src/features/online-sales/domain/payment.ts';
 import { isPaid } from '../../src/features/online-sales/domain/sale.ts';
 import { listDifferences } from '../../src/features/online-sales/service/compare.ts';
-import { requireCard } from '../../src/core/money/service/money.ts';
+import { requireCard } from '../../src/core/cards/service/present-card.ts';
 import type { StoredSale } from '../../src/features/online-sales/storage/sale.ts';
 import { all, sql, toNumber } from '../../src/database/sql/sql.ts';
 import type { Shop } from './sale-world.ts';

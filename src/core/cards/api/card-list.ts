@@ -11,7 +11,7 @@ import { cardCursorOf, customerIdOf, filterOf, readCardCursor, sorts } from '../
 import { listCards, showCardDetails } from '../service/list.ts';
 import type { CursorScope } from '../../requests/service/cursor.ts';
 import { cardAt, listCardsAt } from '../service/past-card.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 import { showCustomer } from '../../customers/service/customer.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { asOf, recordedFromHeader } from './as-of.ts';

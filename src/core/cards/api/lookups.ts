@@ -3,7 +3,8 @@
 import { balanceRecordOf } from '../domain/record.ts';
 import { balanceSchema } from '../domain/schemas.ts';
 import { lookUp } from '../service/lookup.ts';
-import { loadCard, today } from '../../money/service/money.ts';
+import { loadCard } from '../service/present-card.ts';
+import { today } from '../../stores/service/day.ts';
 import * as examples from '../../../api/examples.ts';
 import * as fields from './fields.ts';
 import { read } from '../../../api/operation.ts';

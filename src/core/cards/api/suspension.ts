@@ -3,7 +3,7 @@
 import { statedRecordOf } from '../domain/record.ts';
 import { spendableGiftCardSchema } from '../domain/schemas.ts';
 import { resumeCard, suspendCard, type StatedCard, type SuspensionCommand } from '../service/suspension.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 import { cardInPath } from './cards.ts';
 import { noFields } from '../../../api/documentation.ts';
 import * as examples from '../../../api/examples.ts';

@@ -8,15 +8,10 @@ import { type Store, aboveLimit, isAbove } from '../../stores/domain/store.ts';
 import { replaceCard, type CurrentCard } from '../storage/card.ts';
 import { findByCode } from '../storage/code.ts';
 import { type Script, resolved, parallel } from '../../../database/sql/sql.ts';
-import {
-  detailsOfActor,
-  today,
-  record,
-  releaseHold,
-  requireCard,
-  requireVersion,
-  type Closing,
-} from '../../money/service/money.ts';
+import { detailsOfActor, record } from '../../money/service/transfer.ts';
+import { today } from '../../stores/service/day.ts';
+import { releaseHold, type Closing } from '../../money/service/hold-closing.ts';
+import { requireCard, requireVersion } from './present-card.ts';
 import { cardReenabledEvent, cardUpdateEvents } from '../../events/domain/event.ts';
 import { type FieldErrors, Fault } from '../../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../../money/domain/hold.ts';

@@ -18,7 +18,7 @@ import {
   type ListPage,
   type PageRequest,
 } from '../../money/service/movements.ts';
-import { requireCard } from '../../money/service/money.ts';
+import { requireCard } from './present-card.ts';
 
 /**
  * Returns a page of recorded entries, each after the entries that are derived from it.

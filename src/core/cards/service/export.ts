@@ -12,7 +12,7 @@ import type { DetailedCard } from '../storage/detailed-card.ts';
 import type { Storage } from '../../../database/storage.ts';
 import { sorts } from './filter.ts';
 import { listCards, type CardListPage } from './list.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 
 /** Fields of the record without a column: ids that only other systems know. */
 type Omitted = 'line_item_id' | 'api_client_id' | 'user_id' | 'customer_id' | 'recipient_id';

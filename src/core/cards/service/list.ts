@@ -27,7 +27,7 @@ import {
   type Walked,
 } from '../storage/walk.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 
 /** The number of cards that one request reads. */
 export type RowsMax = { readonly found: number; readonly walk: number; readonly slowWalk: number };

@@ -9,7 +9,7 @@ import type { Store } from '../../stores/domain/store.ts';
 import { findCardsOf } from '../storage/card.ts';
 import { findByCode } from '../storage/code.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 
 export type SearchCommand = {
   readonly store: Store;

@@ -21,7 +21,7 @@ import { balancesAt, emailStatusesAt, heldAt, listChangesSince, undoneMax } from
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findStorePast, timeZoneAt } from '../../stores/storage/change.ts';
 import { listCards, type CardListCommand } from './list.ts';
-import { requireCard } from '../../money/service/money.ts';
+import { requireCard } from './present-card.ts';
 
 export type PastCard = {
   readonly card: Card;

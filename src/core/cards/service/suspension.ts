@@ -11,7 +11,8 @@ import { findEmailStatus } from '../storage/filter.ts';
 import { releaseHeldEmails } from '../../emails/storage/email.ts';
 import { recordEvent } from '../../events/storage/event.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { requireVersion, type MoneyCommand } from '../../money/service/money.ts';
+import { requireVersion } from './present-card.ts';
+import type { MoneyCommand } from '../../money/service/transfer.ts';
 
 /** A card, and the status of its email, on which its state depends. */
 export type StatedCard = { readonly card: Card; readonly emailStatus: EmailStatus };

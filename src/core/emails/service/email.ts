@@ -33,7 +33,8 @@ import {
   type ListPage,
   type PageRequest,
 } from '../../money/service/movements.ts';
-import { assertVersion, loadCard, requireCard, today } from '../../money/service/money.ts';
+import { assertVersion, loadCard, requireCard } from '../../cards/service/present-card.ts';
+import { today } from '../../stores/service/day.ts';
 
 /** The emails of a new card. */
 export type CardEmails = {

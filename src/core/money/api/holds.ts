@@ -15,7 +15,7 @@ import {
   showHold,
   voidOpenHold as releaseHold,
 } from '../service/hold.ts';
-import type { Held } from '../service/money.ts';
+import type { Held } from '../service/hold-closing.ts';
 import {
   findRepeatedObject,
   withExternalId,

@@ -21,23 +21,11 @@ import {
 import { findTransfer } from '../storage/transfer.ts';
 import { updateBalance } from '../../cards/storage/card.ts';
 import { parallel, RetryTransaction, type Script } from '../../../database/sql/sql.ts';
-import {
-  anyState,
-  applyMovement,
-  detailsAfter,
-  type NamedDetails,
-  closeExpiredHolds,
-  loadCard,
-  lockNamedVersion,
-  presentCard,
-  record,
-  releaseHold,
-  settleHold,
-  requireUsableState,
-  type Held,
-  type MoneyCommand,
-  readNothing,
-} from './money.ts';
+import { anyState, requireUsableState } from './card-demands.ts';
+import { applyMovement, readNothing } from './apply-movement.ts';
+import { detailsAfter, type NamedDetails, record, type MoneyCommand } from './transfer.ts';
+import { closeExpiredHolds, releaseHold, settleHold, type Held } from './hold-closing.ts';
+import { loadCard, lockNamedVersion, presentCard } from '../../cards/service/present-card.ts';
 import type { MovementResult } from './spend.ts';
 
 /**

@@ -9,7 +9,7 @@ import type { Context } from '../../storage/context.ts';
 import { findHold, listHoldsAfter, listHoldsBefore } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../storage/transfer.ts';
-import { presentCard, requireCard } from './money.ts';
+import { presentCard, requireCard } from '../../cards/service/present-card.ts';
 
 /** The newest page, or the page before or after an item. `before` and `after` are ids. */
 export type PageRequest = {

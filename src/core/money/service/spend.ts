@@ -20,19 +20,10 @@ import { lockCard, lockCardOfTransfer } from '../../cards/storage/card.ts';
 import { recordEvent } from '../../events/storage/event.ts';
 import { RetryTransaction, parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
-import {
-  effect,
-  applyMovement,
-  detailsAfter,
-  type NamedDetails,
-  lockNamedVersion,
-  record,
-  assertVersion,
-  loadCard,
-  requireUsableState,
-  type MoneyCommand,
-  readNothing,
-} from './money.ts';
+import { effect, applyMovement, readNothing } from './apply-movement.ts';
+import { detailsAfter, type NamedDetails, record, type MoneyCommand } from './transfer.ts';
+import { lockNamedVersion, assertVersion, loadCard } from '../../cards/service/present-card.ts';
+import { requireUsableState } from './card-demands.ts';
 
 /** A new transfer, and its card after it. */
 export type MovementResult = { readonly transfer: Transfer; readonly card: Card };

@@ -14,15 +14,10 @@ import type { Context } from '../../storage/context.ts';
 import { enqueueEmail } from '../../emails/storage/email.ts';
 import { recordEvent } from '../../events/storage/event.ts';
 import type { Script } from '../../../database/sql/sql.ts';
-import {
-  applyMovement,
-  effect,
-  lockNamedVersion,
-  readNothing,
-  record,
-  requireUsableState,
-  type MoneyCommand,
-} from './money.ts';
+import { applyMovement, effect, readNothing } from './apply-movement.ts';
+import { lockNamedVersion } from '../../cards/service/present-card.ts';
+import { record, type MoneyCommand } from './transfer.ts';
+import { requireUsableState } from './card-demands.ts';
 import { largestBalance, limitError, type MovementResult } from './spend.ts';
 
 /**

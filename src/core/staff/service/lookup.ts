@@ -26,7 +26,7 @@ import {
   tooManyLookups,
   type Budget,
 } from '../../cards/service/lookup-throttle.ts';
-import { today } from '../../money/service/money.ts';
+import { today } from '../../stores/service/day.ts';
 
 /** The member who searches, and the failed searches per hour that the service allows if the store has no limit. */
 export type Searcher = {

@@ -20,7 +20,7 @@ import {
 import { findDetailedCards } from '../../../core/cards/storage/detailed-card.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import type { Storage } from '../../../database/storage.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import {
   newerPage,
   olderPage,

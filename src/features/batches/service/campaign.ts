@@ -20,7 +20,7 @@ import {
 } from '../storage/emails.ts';
 import { countCardsByEmail, countCardUse } from '../storage/figures.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { sendGiftCard } from '../../../core/emails/service/email.ts';
 import { cancelledByStaff, sendToCorrected } from '../../emails/service/list.ts';
 import { showBatch } from './batch-lists.ts';

@@ -19,7 +19,7 @@ import { recordOf, statedRecordOf } from '../../../core/cards/domain/record.ts';
 import { parseText, textLengthMax } from '../../../core/domain/text.ts';
 import { issue } from '../../../core/cards/service/issue.ts';
 import { resumeCard, suspendCard } from '../../../core/cards/service/suspension.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { cardExport } from '../../../core/cards/service/export.ts';
 import { filterOf } from '../../../core/cards/service/filter.ts';
 import { addImportCommand } from './card-import.ts';

@@ -7,7 +7,7 @@ import { tagsIn } from '../../../core/cards/domain/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { readCardPage } from '../service/card-page.ts';
 import { isCursor } from '../../../core/requests/service/cursor.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import type { DetailedCard } from '../../../core/cards/storage/detailed-card.ts';
 import { actorName } from '../../../pages/kit/actors.ts';
 import { fieldLabel, otherFields, shownOf } from './fields.ts';

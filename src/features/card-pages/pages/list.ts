@@ -24,7 +24,7 @@ import {
   type CardListPage,
 } from '../../../core/cards/service/list.ts';
 import { isCursor, type CursorScope } from '../../../core/requests/service/cursor.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import type { CardFilter } from '../../../core/cards/storage/filter.ts';
 import type { CardPosition } from '../../../core/cards/storage/list.ts';
 import type { DetailedCard } from '../../../core/cards/storage/detailed-card.ts';

@@ -5,7 +5,7 @@ import { spendStateOf } from '../../../core/cards/domain/state.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import { holderOf } from '../../../core/emails/domain/email.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { emailNewCode, printNewCode } from '../service/card.ts';
 import { readEmailSettings } from '../../emails/service/settings.ts';
 import type { Script } from '../../../database/sql/sql.ts';

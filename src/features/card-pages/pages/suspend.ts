@@ -3,7 +3,7 @@
 import { isExpired } from '../../../core/cards/domain/card.ts';
 import { parseText } from '../../../core/domain/text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { resumeCardBy, suspendCardBy } from '../service/suspension.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {

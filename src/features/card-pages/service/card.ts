@@ -12,7 +12,7 @@ import type { Script } from '../../../database/sql/sql.ts';
 import { reenableCard, update, type UpdateCommand } from '../../../core/cards/service/card.ts';
 import { rotateCode, sendGiftCard } from '../../../core/emails/service/email.ts';
 import { voidOpenHold } from '../../../core/money/service/hold.ts';
-import { assertVersion, loadCard } from '../../../core/money/service/money.ts';
+import { assertVersion, loadCard } from '../../../core/cards/service/present-card.ts';
 import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertSaleLimit } from '../../../core/staff/service/limits.ts';
 

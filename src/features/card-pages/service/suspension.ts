@@ -9,7 +9,7 @@ import {
   type StatedCard,
   type SuspensionCommand,
 } from '../../../core/cards/service/suspension.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { asStaff, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 
 /**

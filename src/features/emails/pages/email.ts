@@ -9,7 +9,7 @@ import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { cancelByStaff, correctAddress } from '../service/staff-email.ts';
 import { findPreviewParts, hasFailed, isToRecipient, showEmail, type ShownEmail } from '../service/list.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { endingOf, pathOfCard, reasonOf } from '../../../pages/kit/card-texts.ts';
 import { withoutAccess } from '../../../pages/kit/without-access.ts';

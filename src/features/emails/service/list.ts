@@ -41,7 +41,8 @@ import type { Storage } from '../../../database/storage.ts';
 import { findOrRecordCustomer } from '../../../core/customers/service/customer.ts';
 import { sendGiftCard, type RotateCommand } from '../../../core/emails/service/email.ts';
 import { readEmailDesign, type EmailDesign } from './settings.ts';
-import { requireCard, today } from '../../../core/money/service/money.ts';
+import { requireCard } from '../../../core/cards/service/present-card.ts';
+import { today } from '../../../core/stores/service/day.ts';
 
 export { findCard } from '../../../core/cards/storage/card.ts';
 export { searchedCardsMax } from '../storage/list.ts';

@@ -15,7 +15,7 @@ import { insertRefund } from '../storage/refund.ts';
 import type { StoredSale } from '../storage/sale.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { resumeCard, suspendCard } from '../../../core/cards/service/suspension.ts';
-import { presentCard } from '../../../core/money/service/money.ts';
+import { presentCard } from '../../../core/cards/service/present-card.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
 import { changeCard } from '../../card-pages/service/card.ts';
 import { saleActor } from './issuing.ts';

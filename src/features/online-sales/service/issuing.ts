@@ -13,7 +13,7 @@ import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { sealSaleCode, type StoredSale } from '../storage/sale.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { issue, type Issued } from '../../../core/cards/service/issue.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { withExternalId } from '../../../core/requests/service/external-ids.ts';
 import { enqueueSaleReceipt } from './emails.ts';
 

@@ -15,7 +15,7 @@ import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { recordFirstView } from '../../recipient/service/recipient-lookup.ts';
 import { sendGiftCard } from '../../../core/emails/service/email.ts';
 import { correctRecipient } from '../../emails/service/list.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { lockSale, updateSale } from '../storage/sale.ts';
 import { findSaleWithRefunds } from './list.ts';
 import { saleActor } from './issuing.ts';

@@ -18,7 +18,7 @@ import {
 } from '../../../core/money/storage/transfer.ts';
 import { isSignedNote } from './checkpoint.ts';
 import { leafHash, nodeHash, TreeReader } from './log.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 
 /** Entries of a part: recomputing one takes about 5 µs. */
 export const checkedMax = 100;

@@ -34,7 +34,7 @@ import {
   type PageRequest,
 } from '../../../core/money/service/movements.ts';
 import { appendNewEntries, openLog, TreeReader } from './log.ts';
-import { requireCard } from '../../../core/money/service/money.ts';
+import { requireCard } from '../../../core/cards/service/present-card.ts';
 
 /** The first byte of an Ed25519 key in a signed note. */
 const ed25519 = Buffer.of(1);

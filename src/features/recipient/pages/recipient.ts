@@ -9,7 +9,7 @@ import { Fault } from '../../../core/domain/fault.ts';
 import { recipientPath } from '../../../core/emails/domain/recipient-page.ts';
 import { isVoid } from '../../wallets/domain/face.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import {
   findCardOfRecipient,
   findLogoOfPage,

@@ -11,7 +11,7 @@ import { insertToken, findActiveToken, hasTokenHash } from '../../../core/stores
 import { findFirstRealStore } from '../../../core/stores/storage/store.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { issue } from '../../../core/cards/service/issue.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { debit } from '../../../core/money/service/spend.ts';
 import { tokenHash } from '../../../core/stores/service/secret-token.ts';
 import { createStore, valuelessStore } from '../../../core/stores/service/store.ts';

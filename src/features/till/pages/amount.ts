@@ -8,7 +8,7 @@ import { exceeds, subtract, type Money } from '../../../core/money/domain/money.
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { parseText, referenceLengthMax } from '../../../core/domain/text.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { redeem } from '../service/redemption.ts';
 import { hidden } from '../../../pages/kit/form.ts';
 import { amountValue, figure, parseTypedAmount } from '../../../pages/kit/format.ts';

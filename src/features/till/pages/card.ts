@@ -6,7 +6,7 @@ import { dayOf } from '../../../core/domain/day.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { cardTail, dayText, figure } from '../../../pages/kit/format.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 import { tillStateOf, tillTexts, type TillState } from './frame.ts';

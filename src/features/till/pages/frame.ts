@@ -3,7 +3,7 @@
 import { unheldOf, type Card } from '../../../core/cards/domain/card.ts';
 import { spendStateOf, type SpendState } from '../../../core/cards/domain/state.ts';
 import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { type PageLanguage, type Texts, textsOf } from '../../../pages/kit/texts.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 

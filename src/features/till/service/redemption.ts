@@ -12,7 +12,7 @@ import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertRefundLimit, isUndoable } from '../../../core/staff/service/limits.ts';
 import { assertMay } from '../../../core/staff/service/permission.ts';
-import { loadCard } from '../../../core/money/service/money.ts';
+import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { debit, reverse } from '../../../core/money/service/spend.ts';
 
 type Redemption = {

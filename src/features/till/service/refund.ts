@@ -9,7 +9,7 @@ import type { Scope } from '../../../core/stores/domain/store.ts';
 import type { CardKey } from '../../../core/cards/storage/card.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransfer, listTransfersBefore, sumReversals } from '../../../core/money/storage/transfer.ts';
-import { requireCard } from '../../../core/money/service/money.ts';
+import { requireCard } from '../../../core/cards/service/present-card.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';
 import { assertRefundLimit } from '../../../core/staff/service/limits.ts';

@@ -14,7 +14,7 @@ import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransfer } from '../../../core/money/storage/transfer.ts';
 import { issue, type IssueCommand, type Issued } from '../../../core/cards/service/issue.ts';
 import type { CardEmails } from '../../../core/emails/service/email.ts';
-import { loadCard, requireCard } from '../../../core/money/service/money.ts';
+import { loadCard, requireCard } from '../../../core/cards/service/present-card.ts';
 import { reverse } from '../../../core/money/service/spend.ts';
 import { topUp } from '../../../core/money/service/top-up.ts';
 import { moveAsStaff, movementOf, type ByStaff } from '../../../core/staff/service/as-staff.ts';

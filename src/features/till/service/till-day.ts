@@ -36,7 +36,7 @@ import {
 } from '../storage/till-day.ts';
 import { idSkewMaxMs, findTransfer } from '../../../core/money/storage/transfer.ts';
 import { findLocation } from '../../../core/stores/storage/location.ts';
-import { requireCard } from '../../../core/money/service/money.ts';
+import { requireCard } from '../../../core/cards/service/present-card.ts';
 import { entryIdOf } from '../../../core/staff/service/as-staff.ts';
 import { listActors, type Actors } from '../../../core/staff/service/actors.ts';
 

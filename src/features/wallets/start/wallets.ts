@@ -12,7 +12,7 @@ import { googleCredentialText, readGoogleKey } from '../delivery/google/credenti
 import { recipientPageUrl } from '../../../core/emails/domain/recipient-page.ts';
 import { applePass } from '../domain/apple-pass.ts';
 import { Secret } from '../../../platform/secret.ts';
-import { today } from '../../../core/money/service/money.ts';
+import { today } from '../../../core/stores/service/day.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { findLogo } from '../../../core/stores/storage/logo.ts';
 import { parallel } from '../../../database/sql/sql.ts';
