@@ -119,6 +119,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
   { files: /^test\/http\/wallets/, program: 'openssl', package: 'openssl' },
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
+  { files: /^test\/browser\/pdf/, program: 'zbarimg', package: 'zbar-tools' },
   {
     files: /^test\/(?:e2e\/processes|crash\/(?:erased-bytes|shop)|e2e\/restore-page)\./,
     program: 'ps',

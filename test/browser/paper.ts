@@ -1,4 +1,4 @@
-/** The print of a page: a PDF, which poppler turns into words and pictures, and in which a scanner finds its codes. */
+/** The print of a page: a PDF, which poppler turns into words and pictures, in which two independent decoders find its codes. */
 
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { runProgram } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 
 const mmPerInch = 25.4;
-/** The resolution of pictures: at least two dots for each module of a barcode. */
-const dotsPerInch = 10 * mmPerInch;
+/** The resolution of thermal printers, called 203 dots per inch. Each dot is black or white. */
+const dotsPerMm = 8;
 
 /** A rectangle on a page in mm, from its upper left corner. */
 export type Box = {
@@ -32,11 +32,10 @@ type PrintedSymbol = Box & { readonly format: string; readonly text: string };
 export type Paper = Disposable & {
   readonly pages: readonly PaperPage[];
   /**
-   * The QR codes and barcodes that a till's scanner reads on a page.
-   * @param till the page of a till, which has the detector. @param number counts from 1. @param part default: the lower
-   * half, with the code of a sheet.
+   * The QR codes and barcodes that a till's scanner reads on a page, which are those that ZBar reads.
+   * @param till the page of a till, which has the detector. @param number counts from 1. @param part default: the page.
    */
-  readonly scan: (till: Page, number: number, part?: 'half' | 'page') => Promise<readonly PrintedSymbol[]>;
+  readonly scan: (till: Page, number: number, part?: Box) => Promise<readonly PrintedSymbol[]>;
 };
 
 async function poppler(program: string, args: readonly string[]): Promise<string> {
@@ -76,24 +75,42 @@ export async function printed(page: Page): Promise<Paper> {
   );
   return {
     pages,
-    async scan(till, number, part = 'half') {
-      const picture = join(folder, `page-${number}`);
+    async scan(till, number, part) {
+      const picture = join(folder, 'part');
       const { widthMm, heightMm } = pages[number - 1] ?? assert.fail(`page ${number}`);
-      const topMm = part === 'half' ? heightMm / 2 : 0;
-      const [y, width, height] = [topMm, widthMm, heightMm - topMm].map((mm) => String(Math.round(10 * mm)));
+      const { left, top, right, bottom } = part ?? { left: 0, top: 0, right: widthMm, bottom: heightMm };
+      const area = [left, top, right - left, bottom - top].map((mm) => String(Math.round(dotsPerMm * mm)));
+      const mode = ['-png', '-mono', '-r', String(dotsPerMm * mmPerInch)];
       const only = ['-f', String(number), '-l', String(number), '-singlefile'];
-      const area = ['-x', '0', '-y', `${y}`, '-W', `${width}`, '-H', `${height}`];
-      const format = ['-png', '-gray', '-r', String(dotsPerInch)];
-      await poppler('pdftoppm', [...format, ...only, ...area, file, picture]);
+      const cut = ['-x', '-y', '-W', '-H'].flatMap((name, index) => [name, area[index] ?? '']);
+      await poppler('pdftoppm', [...mode, ...only, ...cut, file, picture]);
       const symbols = await symbolsIn(till, readFileSync(`${picture}.png`).toString('base64'));
-      return symbols.map(({ top, bottom, ...rest }) => ({
-        ...rest,
-        top: top + topMm,
-        bottom: bottom + topMm,
+      const read = symbols.map(({ format, text }) => `${format} ${text}`);
+      assert.deepEqual(await zbarSymbolsIn(`${picture}.png`), read.toSorted(), 'both decoders read the same');
+      return symbols.map((symbol) => ({
+        ...symbol,
+        left: symbol.left + left,
+        right: symbol.right + left,
+        top: symbol.top + top,
+        bottom: symbol.bottom + top,
       }));
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+const zbarFormats: Readonly<Record<string, string>> = { 'QR-Code': 'qr_code', 'CODE-128': 'code_128' };
+
+/** The symbols that ZBar reads, in the order of their texts. It shares no code with the detector of the till. */
+async function zbarSymbolsIn(file: string): Promise<readonly string[]> {
+  const { code, output, errors } = await runProgram('zbarimg', ['--quiet', '--nodbus', file]);
+  // 4: it has found no symbol.
+  assert.ok(code === 0 || code === 4, errors);
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/^[^:]*/, (format) => zbarFormats[format] ?? format).replace(':', ' '))
+    .toSorted();
 }
 
 type Detector = {
@@ -124,7 +141,7 @@ async function symbolsIn(till: Page, base64: string): Promise<readonly PrintedSy
   }, base64);
   return found
     .map(({ format, text, box }) => {
-      const [left = 0, top = 0, right = 0, bottom = 0] = box.map((dots) => (dots / dotsPerInch) * mmPerInch);
+      const [left = 0, top = 0, right = 0, bottom = 0] = box.map((dots) => dots / dotsPerMm);
       return { format, text, left, top, right, bottom };
     })
     .toSorted((one, other) => (one.format < other.format ? -1 : 1));

@@ -38,7 +38,9 @@ test('a receipt and the slip of a sale print on one page of 80 mm, and the day o
     });
     for (const page of [path, receipt]) {
       assert.equal(await window.open(page), 200, page);
-      assert.deepEqual(pageSizesOf(await window.page.pdf({ preferCSSPageSize: true })), ['80 × 170'], page);
+      const sizes = pageSizesOf(await window.page.pdf({ preferCSSPageSize: true }));
+      // A script makes the page as long as its content.
+      assert.match(sizes.join(), javaScript ? /^80 × 1\d\d$/ : /^80 × 200$/, page);
     }
     assert.equal(await window.open('/till/day'), 200);
     assert.deepEqual(pageSizesOf(await window.page.pdf({ preferCSSPageSize: true })), ['210 × 297']);

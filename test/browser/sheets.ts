@@ -7,9 +7,8 @@ import type { Paper, PaperPage } from './paper.ts';
 const a4 = { widthMm: 210, heightMm: 297 } as const;
 /** Printers do not reach the edge of the paper. */
 const edgeMm = 5;
-/** The narrowest bar that scanners at a counter read (mm), and the modules of a barcode of 16 symbols, with its margins. */
-const barMmMin = 0.19;
-const barcodeModules = 11 * 16 + 35 + 20;
+/** The bars of a barcode of 16 symbols: 211 modules, each as wide as two dots of a thermal printer. */
+export const barsMm = (11 * 16 + 35) * 0.25;
 
 /** The code that a sheet has as text. */
 export function printedCode({ words }: PaperPage): string | undefined {
@@ -63,8 +62,5 @@ export async function checkSheet(
     assert.ok(Math.abs((line.top + line.bottom) / 2 - middle) < 2, 'the line is in the middle');
   }
   const [barcode] = symbols;
-  assert.ok(
-    barcode && (barcode.right - barcode.left) / barcodeModules > barMmMin,
-    'the bars are wide enough',
-  );
+  assert.ok(barcode && Math.abs(barcode.right - barcode.left - barsMm) < 1, 'the bars are whole dots wide');
 }

@@ -17,7 +17,12 @@ import { changePerson, invitePerson } from '../../src/features/staff/service/mem
 import { redeem, undoRedemption } from '../../src/features/till/service/redemption.ts';
 import { refundToCard } from '../../src/features/till/service/refund.ts';
 import { issueCard, sellCard, topUpCard } from '../../src/features/till/service/sale.ts';
-import { moveTillAs, enrollTill, revokeTill } from '../../src/features/till/service/staff-till.ts';
+import {
+  moveTillAs,
+  enrollTill,
+  revokeTill,
+  setTillPaperAs,
+} from '../../src/features/till/service/staff-till.ts';
 import { listPinPeople, reservePin, signInWithPin } from '../../src/features/till/service/pin-sign-in.ts';
 import {
   chooseWorkplace,
@@ -254,6 +259,7 @@ export function testLimitedStaff(factory: StorageFactory): void {
     const changes: readonly (() => Script<unknown>)[] = [
       () => enrollTill(ctx, by, { name: 'Mine', replaced: null, session: null }),
       () => moveTillAs(ctx, by, id, market),
+      () => setTillPaperAs(ctx, by, id, 58),
       () => revokeTill(ctx, by, id),
       () => closeLocationAs(ctx, by, market, true),
       () => changePerson(ctx, by, manager.id, { locationIds: null }),

@@ -1220,7 +1220,7 @@ CREATE TABLE tills (
   created_at integer not null,
   revoked_at integer,
   -- Where the till is; null: at no location.
-  location_id integer,
+  location_id integer, paper_mm integer not null default 80 check (paper_mm in (58, 80)),
   primary key (store_id, id),
   unique (store_id, hash),
   foreign key (store_id, created_by) references staff (store_id, id),

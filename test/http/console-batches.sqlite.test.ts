@@ -240,7 +240,7 @@ test('a file of a German spreadsheet is issued without its bad lines, under its 
   assert.match(csv.text, /\r\n4;Käthe;[^;]+;25,00;EUR;;/);
   assert.equal(csv.text.split('\r\n').length, 4);
   // The other one was emailed.
-  for (const per of [1, 8, 10]) {
+  for (const per of [1, 8, 10, 'letter']) {
     const sheets = await manager.get(`${at}/print?per=${per}`);
     assert.equal(sheets.text.split(per === 1 ? 'class="sheet"' : 'class="label"').length - 1, 1);
     assert.match(textOfPage(sheets), /Cards 1 to 1 of 1 that can be printed/);
@@ -279,7 +279,7 @@ test('a sheet has the cards that can be printed, and no others', async () => {
   assert.match(textOfPage(rest), /Cards 51 to 51 of 51 that can be printed/);
   const reach = { phone: '+33 1 42', website: 'flowers.example', reply_to: 'hello@flowers.example' };
   assert.equal((await sendForm(await shop.as('owner'), '/settings', reach)).status, 303);
-  for (const per of [1, 8, 10])
+  for (const per of [1, 8, 10, 'letter'])
     assert.match(
       textOfPage(await manager.get(`${at}/print?per=${per}`)),
       /\+33 1 42 · flowers\.example · hello@flowers\.example/,

@@ -220,6 +220,37 @@ test('revoking a device signs out the people on it at once, and it cannot be use
   assert.match((await manager.get('/tills')).text, /Revoked/);
 });
 
+test('the paper of a till is set by those who enroll it, and a new one in its browser has it as well', async () => {
+  await using service = await openShop();
+  const owner = await joinAs(service, { role: 'owner' });
+  const cashier = await joinAs(service, { role: 'cashier' });
+  await cashier.post('/account/pin', { pin });
+  const device = await enrollDevice(service, owner);
+  await enterPin(device, 'cashier', pin);
+  const isNarrow = async () => {
+    const key = hiddenValue(await device.get('/till/sell?amount=30'), 'key');
+    const sold = await device.get(
+      locationOf(await device.post('/till/sell', { amount: '30', key, how: 'new' })),
+    );
+    const receipt = await device.get(/\/till\/receipts\/\d+/.exec(sold.text)?.[0] ?? '');
+    return [sold, receipt].map(({ text }) => text.includes('class="receipt narrow'));
+  };
+  assert.deepEqual(await isNarrow(), [false, false]);
+  const manager = await joinAs(service, { role: 'manager' });
+  const [path = ''] = /\/tills\/\d+\/paper/.exec((await manager.get('/tills')).text) ?? [];
+  for (const paper of ['', '57', '58 mm']) assert.equal((await manager.post(path, { paper })).status, 404);
+  assert.equal((await cashier.post(path, { paper: '58' })).status, 403);
+  assert.equal((await manager.post('/tills/9/paper', { paper: '58' })).status, 404);
+  assert.equal((await manager.post(path, { paper: '58' })).status, 303);
+  assert.deepEqual(await isNarrow(), [true, true]);
+  assert.match((await manager.get('/tills')).text, /value="58" selected>58 mm/);
+  await owner.post('/sign-in', { email: 'owner@flowers.example', password });
+  assert.match((await owner.get('/audit')).text, /Set the paper of a till/);
+  await owner.post('/tills', { name: 'New' });
+  const tills = await service.query('select paper_mm from tills where revoked_at is null');
+  assert.deepEqual(tills.map((till) => Number(till['paper_mm'])), [58]); // prettier-ignore
+});
+
 test('a person who is disabled, or whose role has no till, cannot sign in with a PIN', async () => {
   await using service = await openShop();
   const owner = await joinAs(service, { role: 'owner' });

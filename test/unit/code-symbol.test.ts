@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barcodeOf, qrModulesOfText, type Barcode } from '../../src/core/cards/domain/symbol.ts';
+import {
+  barcodeOf,
+  barcodeOfText,
+  qrModulesOfText,
+  type Barcode,
+} from '../../src/core/cards/domain/symbol.ts';
 import { codeAlphabet } from '../../src/core/cards/domain/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { terminalQr } from '../../src/start/terminal-qr.ts';
@@ -24,6 +29,17 @@ test('the barcode of a code has the bars that a decoder has read', () => {
   );
 });
 
+test('two digits are one symbol of a barcode, if all are digits and their number is even', () => {
+  // Start C, 12, 34, check symbol, stop.
+  assert.equal(widthsOf(barcodeOfText('1234')).join(''), '2112321122321311231212412331112');
+  for (const [text, symbols] of [
+    ['12345678', 4],
+    ['123456789', 9],
+    ['1234567A', 8],
+  ] as const)
+    assert.equal(barcodeOfText(text).width, 11 * (symbols + 2) + 13 + 20, text);
+});
+
 test('a terminal shows the modules of a link as half blocks, in colors of its own', () => {
   const link = 'https://cards.flowers.example/setup/lgf_0123456789';
   const modules = qrModulesOfText(link, { isForScreen: true });
@@ -43,7 +59,7 @@ test('every symbol of a code has bars and spaces of eleven modules, and the marg
   for (const symbol of codeAlphabet) {
     const barcode = barcodeOf(new Secret(symbol.repeat(20)));
     const widths = widthsOf(barcode);
-    assert.equal(barcode.width, 11 * 22 + 13 + 20, symbol);
+    assert.equal(barcode.width, 11 * (/\d/.test(symbol) ? 12 : 22) + 13 + 20, symbol);
     for (let at = 0; at + 6 < widths.length; at += 6) {
       const pattern = widths.slice(at, at + 6);
       assert.equal(

@@ -53,3 +53,17 @@ export function prepareButtons(parent) {
 }
 
 prepareButtons(document);
+
+// The page of a receipt is as long as the receipt: without this script, it has a fixed length.
+const receipt = document.querySelector('.receipt');
+if (receipt) {
+  const size = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(size);
+  addEventListener('beforeprint', () => {
+    receipt.classList.add('measured');
+    const { width, height } = receipt.getBoundingClientRect();
+    receipt.classList.remove('measured');
+    const rule = `{ size: ${width}px ${Math.ceil(height) + 1}px }`;
+    size.replaceSync(`@page receipt ${rule} @page narrow ${rule}`);
+  });
+}

@@ -1,6 +1,6 @@
 /**
- * What a scanner types. Most scanners type for a US keyboard, and the browser reads their keys with the layout of the
- * computer. The physical keys do not depend on it.
+ * The text that a scanner types. Most scanners type for a US keyboard, and the browser reads their keys with the layout of
+ * the computer. The physical keys do not depend on it.
  */
 
 /** Keys of one scan follow each other within this time. */

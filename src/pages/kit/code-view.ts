@@ -1,6 +1,6 @@
 /** A code as people read it and as scanners read it. The caller makes sure that only one person sees it. */
 
-import { barcodeOf, qrModules, qrModulesOfText } from '../../core/cards/domain/symbol.ts';
+import { barcodeOf, qrModules, qrModulesOfText, type Barcode } from '../../core/cards/domain/symbol.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 
@@ -70,9 +70,25 @@ function lineOf(runs: readonly Run[], y: number): string {
 
 const barHeight = 40;
 
-/** The Code 128 barcode of a code, with its margins. The code is next to it as text. */
+/** The Code 128 barcode of a code on a screen, with its margins. The code is next to it as text. */
 export function barcodeSvg(code: Secret): Markup {
   const { width, bars } = barcodeOf(code);
   const path = lineOf(bars, barHeight / 2);
   return markup`<svg class="barcode" viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path d="${path}" stroke="#000" stroke-width="${barHeight}"/></svg>`;
+}
+
+/** Two dots of a printer with 203 dots per inch, which has 8 dots per mm. */
+const moduleMm = 0.25;
+
+/**
+ * A barcode on paper, with its margins, in its own size: scaled to a width, its bars would not be whole dots.
+ * @param widthMm of the paper that a printer reaches. A barcode that is wider is upright.
+ */
+export function printedBarcode({ width, bars }: Barcode, widthMm: number): Markup {
+  const lengthMm = width * moduleMm;
+  const isUpright = lengthMm > widthMm;
+  const box = isUpright ? `${barHeight} ${width}` : `${width} ${barHeight}`;
+  const size = isUpright ? markup` height="${lengthMm}mm"` : markup` width="${lengthMm}mm"`;
+  const turn = isUpright ? markup` transform="matrix(0 1 1 0 0 0)"` : undefined;
+  return markup`<svg class="bars${isUpright ? ' upright' : ''}" viewBox="0 0 ${box}"${size} preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path${turn} d="${lineOf(bars, barHeight / 2)}" stroke="#000" stroke-width="${barHeight}"/></svg>`;
 }

@@ -37,6 +37,7 @@ const patterns =
   );
 
 const startB = 104;
+const startC = 105;
 const stopPattern = '2331112';
 
 /** Light modules before and after the bars. */
@@ -48,11 +49,15 @@ export type Barcode = {
   readonly bars: readonly { readonly at: number; readonly width: number }[];
 };
 
-/** A code as Code 128 in set B, in upper case: a scanner types what a person reads. */
-export function barcodeOf(code: Secret): Barcode {
-  const values = Array.from(code.reveal().toUpperCase(), (symbol) => symbol.charCodeAt(0) - 32);
-  const sum = values.reduce((total, value, index) => total + value * (index + 1), startB);
-  const symbols = [startB, ...values, sum % 103].map((value) => patterns[value] ?? '');
+/** A text of letters and digits as Code 128: an even number of digits in set C, two in one symbol, others in set B. */
+export function barcodeOfText(text: string): Barcode {
+  const isPairs = /^(?:\d\d)+$/.test(text);
+  const values = isPairs
+    ? Array.from(text.matchAll(/\d\d/g), ([pair]) => Number(pair))
+    : Array.from(text, (symbol) => symbol.charCodeAt(0) - 32);
+  const start = isPairs ? startC : startB;
+  const sum = values.reduce((total, value, index) => total + value * (index + 1), start);
+  const symbols = [start, ...values, sum % 103].map((value) => patterns[value] ?? '');
   const bars: { at: number; width: number }[] = [];
   let at = quietWidth;
   for (const [index, digit] of Array.from(symbols.join('') + stopPattern).entries()) {
@@ -62,4 +67,9 @@ export function barcodeOf(code: Secret): Barcode {
     at += width;
   }
   return { width: at + quietWidth, bars };
+}
+
+/** A code as Code 128, in upper case: a scanner types what a person reads. */
+export function barcodeOf(code: Secret): Barcode {
+  return barcodeOfText(code.reveal().toUpperCase());
 }

@@ -33,6 +33,7 @@ const staffActionNames = [
   'till-revoked',
   'till-locked',
   'till-moved',
+  'till-paper-set',
   'location-added',
   'location-changed',
   'location-closed',

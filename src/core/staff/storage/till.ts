@@ -11,6 +11,7 @@ import {
   toNumberOrNull,
   type Script,
 } from '../../../database/sql/sql.ts';
+import type { PaperMm } from '../domain/till-paper.ts';
 import { forUpdate } from '../../../database/sql/fragments.ts';
 
 export type Till = {
@@ -25,6 +26,7 @@ export type Till = {
   readonly createdAt: number;
   /** Null: it is enrolled. */
   readonly revokedAt: number | null;
+  readonly paperMm: PaperMm;
 };
 
 export type TillKey = Pick<Till, 'storeId' | 'id'>;
@@ -37,9 +39,15 @@ const tills = columns({
   created_at: integer('createdAt'),
   revoked_at: integerOrNull('revokedAt'),
   location_id: integerOrNull('locationId'),
+  paper_mm: integer('paperMm'),
 });
 
 type TillRow = RowOf<typeof tills>;
+
+function readTill(row: TillRow): Till {
+  const till = tills.read(row);
+  return { ...till, paperMm: till.paperMm === 58 ? 58 : 80 };
+}
 
 export function* insertTill(till: Till, hash: Uint8Array): Script<void> {
   yield* execute(sql`insert into tills (${tills.names}, hash) values (${tills.values(till)}, ${hash})`);
@@ -49,7 +57,7 @@ export function* insertTill(till: Till, hash: Uint8Array): Script<void> {
 export function* findEnrolledTill(storeId: number, hash: Uint8Array): Script<Till | undefined> {
   const row = yield* first(sql<TillRow>`
     select ${tills.names} from tills where store_id = ${storeId} and hash = ${hash} and revoked_at is null`);
-  return row && tills.read(row);
+  return row && readTill(row);
 }
 
 /** Locks a till until the transaction ends, so that it cannot be revoked before a session on it is visible. */
@@ -73,7 +81,7 @@ export function* markTillRevoked({ storeId, id }: TillKey, now: number): Script<
   const row = yield* first(sql<TillRow>`
     update tills set revoked_at = ${now} where store_id = ${storeId} and id = ${id} and revoked_at is null
     returning ${tills.names}`);
-  return row && tills.read(row);
+  return row && readTill(row);
 }
 
 export type ListedTill = Till & {
@@ -88,7 +96,7 @@ export function* listTills(storeId: number, limit: number): Script<readonly List
         where s.store_id = ${storeId} and s.till_id = d.id) as last_used_at
     from tills d where d.store_id = ${storeId}
     order by case when d.revoked_at is null then 0 else 1 end, d.id desc limit ${limit}`);
-  return rows.map((row) => ({ ...tills.read(row), lastUsedAt: toNumberOrNull(row.last_used_at) }));
+  return rows.map((row) => ({ ...readTill(row), lastUsedAt: toNumberOrNull(row.last_used_at) }));
 }
 
 /** Sets where a till is; null: at no location. Returns undefined if there is no such till that is enrolled. */
@@ -97,7 +105,16 @@ export function* moveTill({ storeId, id }: TillKey, locationId: number | null): 
     update tills set location_id = ${locationId}
     where store_id = ${storeId} and id = ${id} and revoked_at is null
     returning ${tills.names}`);
-  return row && tills.read(row);
+  return row && readTill(row);
+}
+
+/** Sets the width of the paper of a till. Returns undefined if there is no such till that is enrolled. */
+export function* setTillPaper({ storeId, id }: TillKey, paperMm: PaperMm): Script<Till | undefined> {
+  const row = yield* first(sql<TillRow>`
+    update tills set paper_mm = ${paperMm}
+    where store_id = ${storeId} and id = ${id} and revoked_at is null
+    returning ${tills.names}`);
+  return row && readTill(row);
 }
 
 /** The location of a till; null: it is at none, or does not exist. */
@@ -105,6 +122,13 @@ export function* findTillLocation({ storeId, id }: TillKey): Script<number | nul
   const row = yield* first(sql<{ location_id: bigint | null }>`
     select location_id from tills where store_id = ${storeId} and id = ${id}`);
   return toNumberOrNull(row?.location_id ?? null);
+}
+
+/** Finds a till, also one that was revoked. */
+export function* findTill({ storeId, id }: TillKey): Script<Till | undefined> {
+  const row = yield* first(sql<TillRow>`
+    select ${tills.names} from tills where store_id = ${storeId} and id = ${id}`);
+  return row && readTill(row);
 }
 
 /** The names of tills, also of those that were revoked, by id. */

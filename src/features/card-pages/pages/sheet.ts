@@ -10,12 +10,16 @@ import type { Money } from '../../../core/money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import type { Brand } from '../../../pages/kit/brand.ts';
+import { barcodeOf } from '../../../core/cards/domain/symbol.ts';
 import { cardPageOf, type CardPageLinks } from './recipient-page.ts';
-import { barcodeSvg, groupedCode, qrSvg } from '../../../pages/kit/code-view.ts';
+import { groupedCode, printedBarcode, qrSvg } from '../../../pages/kit/code-view.ts';
 import { giftDrawing, type Drawing } from '../../../pages/kit/gift.ts';
 import { dayText, figure } from '../../../pages/kit/format.ts';
 import { dotted, identityOf, placeLines, type ShownIdentity } from '../../../pages/kit/identity.ts';
 import type { ConsoleServices, CustomerLanguage } from '../../../pages/kit/services.ts';
+
+/** The width of the barcode of the longest code. */
+const barcodeMmMax = 69;
 
 /** Longer messages are cut, so that the card fits on its half of the sheet. */
 const printedLengthMax = 700;
@@ -135,5 +139,5 @@ export function cardSheet({
 <div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}
 <p class="codeline code" dir="ltr"><strong>${groupedCode(code)}</strong></p>
 ${where}<p class="small soft">${texts.codeHint}</p>${shopOnPaper({ shop, identity, at, texts })}</div>
-<div class="symbols">${qrSvg(code, { page: page.url, label: texts.qrAlt })}${barcodeSvg(code)}</div></div></div></div>`;
+<div class="symbols">${qrSvg(code, { page: page.url, label: texts.qrAlt })}${printedBarcode(barcodeOf(code), barcodeMmMax)}</div></div></div></div>`;
 }

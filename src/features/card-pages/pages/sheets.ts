@@ -12,19 +12,27 @@ import type { ConsoleResponse } from '../../../pages/kit/route.ts';
 import { catalogue } from '../../../pages/kit/texts.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 
-/** The cards of a sheet of paper, and of one page of the browser. */
-const layouts = [1, 8, 10] as const;
-const sheetsOnPage = 50;
+/** The ways in which cards are on a sheet of paper: the cards of a sheet, and the class of its labels. */
+const layouts = {
+  '1': { cards: 1 },
+  '8': { cards: 8, labels: 'eight' },
+  '10': { cards: 10, labels: 'ten' },
+  letter: { cards: 10, labels: 'letter' },
+} as const;
+const layoutNames = ['1', '8', '10', 'letter'] as const satisfies readonly (keyof typeof layouts)[];
 
-type Layout = (typeof layouts)[number];
+/** The most cards on one page of the browser. */
+const cardsOnPage = 50;
+
+type Layout = (typeof layoutNames)[number];
 
 /** The part of the cards that a request asks for. */
 type SheetPlace = { readonly layout: Layout; readonly from: number; readonly limit: number };
 
 /** @param isAnyPlace whether a page can begin at any card. */
 export function sheetPlaceOf(page: Page, { isAnyPlace = false } = {}): SheetPlace {
-  const layout = layouts.find((each) => String(each) === page.request.query.get('per')) ?? 1;
-  const limit = sheetsOnPage - (sheetsOnPage % layout);
+  const layout = layoutNames.find((name) => name === page.request.query.get('per')) ?? '1';
+  const limit = cardsOnPage - (cardsOnPage % layouts[layout].cards);
   const sent = page.request.query.get('from') ?? '';
   const from = /^\d{1,9}$/.test(sent) ? Number(sent) : 0;
   return { layout, limit, from: isAnyPlace ? from : Math.floor(from / limit) * limit };
@@ -56,10 +64,10 @@ export async function sheetsPage(
   const sheets = cards.map(({ design, ...card }) => {
     const drawing = drawingOf(page.services.frame, designOf(design, settings.design));
     const sheet = { ...card, ...common, drawing };
-    return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
+    return layout === '1' ? cardSheet(sheet) : cardLabel(sheet);
   });
   const own = `${page.basePath}${path}`;
-  const pathOf = (per: number, start: number): string => `${own}/print?per=${per}&from=${start}`;
+  const pathOf = (per: Layout, start: number): string => `${own}/print?per=${per}&from=${start}`;
   const link = (start: number | null, rel: 'prev' | 'next', name: string): Markup | undefined =>
     start === null
       ? undefined
@@ -68,9 +76,9 @@ export async function sheetsPage(
     sheets.length === 0
       ? undefined
       : markup`<button class="button first" type="button" data-print hidden>${text.title}</button>`;
-  const choices = layouts.map((per) => {
+  const choices = layoutNames.map((per) => {
     const current = per === layout ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${pathOf(per, 0)}"${current}>${per}</a>`;
+    return markup`<a href="${pathOf(per, 0)}"${current}>${per === 'letter' ? text.letter : per}</a>`;
   });
   const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
 <div class="tools noprint">${print}${link(previous, 'prev', text.previous)}${link(next, 'next', text.next)}<a class="button" href="${own}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
@@ -81,9 +89,9 @@ ${pagesOf(sheets, layout)}</main>`;
 
 /** One sheet of paper for each card, or for several labels. */
 function pagesOf(sheets: readonly Markup[], layout: Layout): readonly Markup[] {
-  if (layout === 1) return sheets;
-  const kind = layout === 8 ? 'eight' : 'ten';
-  return chunksOf(sheets, layout).map(
+  if (layout === '1') return sheets;
+  const { cards, labels: kind } = layouts[layout];
+  return chunksOf(sheets, cards).map(
     (labels) => markup`<section class="labels ${kind}">${labels}</section>
 `,
   );

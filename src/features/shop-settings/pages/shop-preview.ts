@@ -164,7 +164,7 @@ ${cardSheet(sheet)}</main>`;
     const { card, transfers, location } = sampleOf(page, settings);
     const actors = { members: [page.member], tokens: [] };
     const receipt = { transfer: transfers[0], card, tillName: null, actors, location, settings };
-    const body = markup`<main id="content">${receiptArticle(page, receipt)}</main>`;
+    const body = markup`<main id="content">${receiptArticle(page, receipt, 80)}</main>`;
     return documentOf(page.services, page.request, { title: page.text.settings.views.receipt, body });
   },
 };

@@ -43,6 +43,7 @@ const actions = {
   'till-enrolled': ['staff', 'till'],
   'till-revoked': ['staff', 'till'],
   'till-moved': ['staff', 'till'],
+  'till-paper-set': ['staff', 'till'],
   'location-added': ['settings', null],
   'location-changed': ['settings', null],
   'location-closed': ['settings', null],

@@ -3,30 +3,25 @@
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { isPermitted, parseStaffName } from '../../../core/staff/domain/staff.ts';
-import { markup, type Markup } from '../../../platform/markup.ts';
+import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
 import { listPinPeople, type PinPerson } from '../service/pin-sign-in.ts';
-import { moveTillAs, enrollTill, revokeTill, unlockPinOf } from '../service/staff-till.ts';
+import { moveTillAs, enrollTill, revokeTill, setTillPaperAs, unlockPinOf } from '../service/staff-till.ts';
 import { listAllLocations } from '../../../core/stores/service/location.ts';
-import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../service/till.ts';
+import { listDevices, tillsMax } from '../service/till.ts';
+import { paperWidthsMm } from '../../../core/staff/domain/till-paper.ts';
 import type { ListedTill, Till } from '../../../core/staff/storage/till.ts';
 import { qrPicture } from '../../../pages/kit/code-view.ts';
-import { cookieNameOf, setCookie } from '../../../pages/kit/cookie.ts';
+import { setCookie } from '../../../pages/kit/cookie.ts';
 import { inputField, optionsOf } from '../../../pages/kit/form.ts';
 import { readStoredId } from '../../../pages/kit/ids.ts';
 import { small, table, tag, type Row } from '../../../pages/kit/parts.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../../../pages/kit/route.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
+import { ownTill } from './own-till.ts';
 import { tillPinRoutes } from './pin.ts';
 import { Page, get, post } from '../../../pages/kit/page-context.ts';
 
 const cookieSeconds = 365 * 24 * 60 * 60;
-
-/** The till that the browser is enrolled as in the store of the person. */
-async function ownTill(page: Page): Promise<Till | null> {
-  const token = tillTokens.parse(page.request.cookies.get(cookieNameOf('till', page.services.origin)) ?? '');
-  if (token?.storeId !== page.store.id) return null;
-  return (await page.read(() => findPresentedTill(token)))?.till ?? null;
-}
 
 type FormState = { readonly name: string; readonly error?: string };
 
@@ -48,7 +43,7 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
             { class: 'wide', name: text.columnAdded },
             { class: 'wide', name: text.columnUsed },
             ...(locations.length === 0 ? [] : [page.text.locations.till]),
-            text.columnState,
+            text.paper,
             { class: 'end', name: text.columnAction, isHidden: true },
           ],
           rows: devices.map((till) => deviceRow(page, till, { own, names, locations })),
@@ -57,9 +52,9 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
     ? markup`<p class="notice">${fillPlain(text.replaces, { name: own.name })}</p>`
     : undefined;
   const body = markup`<div class="stack"><p class="soft">${text.intro}</p>
-<div class="grid two"><div class="stack"><section class="panel flush" aria-labelledby="enrolled"><h2 id="enrolled">${text.enrolled}</h2>${shown}</section>
+<section class="panel flush" aria-labelledby="enrolled"><h2 id="enrolled">${text.enrolled}</h2>${shown}</section>
 <p class="hint">${text.revokeHint}</p>
-${seesPins ? pinsPanel(page, people) : undefined}</div>
+<div class="grid two">${seesPins ? pinsPanel(page, people) : undefined}
 <section class="panel stack" aria-labelledby="add"><h2 id="add">${text.addTitle}</h2>
 ${replaced}<form class="stack" method="post" action="${page.url('/tills')}">
 ${inputField({ name: 'name', label: text.name, value: form.name, hint: text.nameHint, error: form.error })}
@@ -89,8 +84,38 @@ function locationCell(page: Page, till: ListedTill, locations: readonly Location
     ...offered.map((one) => ({ value: String(one.id), text: one.name })),
   ];
   const choice = optionsOf(options, String(locationId ?? ''));
-  const label = fillPlain(text.setName, { name });
-  return markup`<form class="row" method="post" action="${page.url(`/tills/${String(id)}/location`)}"><select class="field" name="location" aria-label="${label}">${choice}</select><button class="button" aria-label="${label}">${text.set}</button></form>`;
+  return choiceCell(page, {
+    path: `/tills/${String(id)}/location`,
+    name: 'location',
+    label: fillPlain(text.setName, { name }),
+    choice,
+  });
+}
+
+/** The width of the paper of a till's printer, which can be set while the till is enrolled. */
+function paperCell(page: Page, { id, name, paperMm, revokedAt }: ListedTill): Markup {
+  const textOf = (mm: number): string =>
+    new Intl.NumberFormat(page.language, { style: 'unit', unit: 'millimeter' }).format(mm);
+  if (revokedAt !== null) return markup`${textOf(paperMm)}`;
+  const options = paperWidthsMm.map((mm) => ({ value: String(mm), text: textOf(mm) }));
+  return choiceCell(page, {
+    path: `/tills/${String(id)}/paper`,
+    name: 'paper',
+    label: fillPlain(page.text.tillDevices.setPaper, { name }),
+    choice: optionsOf(options, String(paperMm)),
+  });
+}
+
+function choiceCell(
+  page: Page,
+  {
+    path,
+    name,
+    label,
+    choice,
+  }: { readonly path: string; readonly name: string; readonly label: string; readonly choice: MarkupPart },
+): Markup {
+  return markup`<form class="row" method="post" action="${page.url(path)}"><select class="field" name="${name}" aria-label="${label}">${choice}</select><button class="button" aria-label="${label}">${page.text.locations.set}</button></form>`;
 }
 
 function deviceRow(
@@ -108,17 +133,17 @@ function deviceRow(
 ): Row {
   const text = page.text.tillDevices;
   const by = fillPlain(text.by, { name: names.get(till.createdBy) ?? '' });
-  const isRevoked = till.revokedAt !== null;
-  const action = isRevoked
-    ? undefined
-    : markup`<form method="post" action="${page.url(`/tills/${String(till.id)}/revoke`)}"><button class="button bad" aria-label="${fillPlain(text.revokeName, { name: till.name })}">${text.revoke}</button></form>`;
+  const action =
+    till.revokedAt !== null
+      ? tag('ended', text.stateRevoked)
+      : markup`<form method="post" action="${page.url(`/tills/${String(till.id)}/revoke`)}"><button class="button bad" aria-label="${fillPlain(text.revokeName, { name: till.name })}">${text.revoke}</button></form>`;
   const mine = own?.id === till.id ? markup`<br>${small(text.this)}` : undefined;
   return [
     { heading: markup`${till.name}${mine}` },
     { class: 'wide', html: markup`${page.time(till.createdAt)}<br>${small(by)}` },
     { class: 'wide', html: till.lastUsedAt === null ? text.never : page.time(till.lastUsedAt) },
     ...(locations.length === 0 ? [] : [locationCell(page, till, locations)]),
-    isRevoked ? tag('ended', text.stateRevoked) : tag('good', text.stateActive),
+    paperCell(page, till),
     { class: 'aside end', html: action },
   ];
 }
@@ -182,6 +207,13 @@ export const tillDeviceRoutes: readonly ConsoleRoute[] = [
     const locationId = typed === '' ? null : readStoredId(typed);
     if (locationId === undefined) throw new Fault('not-found');
     await page.write(() => moveTillAs(page.ctx, page.by, id, locationId));
+    return seeOther('/tills');
+  }),
+  post('/tills/:id/paper', { sensitive: 'enrollTills' }, async (page) => {
+    const id = page.storedId();
+    const paperMm = paperWidthsMm.find((mm) => String(mm) === page.typed('paper'));
+    if (paperMm === undefined) throw new Fault('not-found');
+    await page.write(() => setTillPaperAs(page.ctx, page.by, id, paperMm));
     return seeOther('/tills');
   }),
   post('/tills/pins/:id/unlock', { sensitive: 'manageStaff' }, async (page) => {

@@ -1,5 +1,7 @@
-/** The receipt of an entry, for 80 mm paper. It never contains a code. */
+/** The receipt of an entry, for the paper of a till. It never contains a code. */
 
+import { barcodeOfText } from '../../../core/cards/domain/symbol.ts';
+import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
 import { isDisabled } from '../../../core/cards/domain/card.ts';
 import { effectOf, type Transfer } from '../../../core/money/domain/ledger.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
@@ -11,7 +13,7 @@ import { documentOf } from '../../../pages/kit/page.ts';
 import type { ConsoleResponse, StaffRoute } from '../../../pages/kit/route.ts';
 import { fill, fillPlain, type Texts } from '../../../pages/kit/texts.ts';
 import { qrPicture } from '../../../pages/kit/code-view.ts';
-import { groupsOfFour, slipFoot, slipHead, slipLines } from './slip.ts';
+import { groupsOfFour, paperOf, slipArticle, slipFoot, slipHead, slipLines, slipSymbols } from './slip.ts';
 import { get, type Page } from '../../../pages/kit/page-context.ts';
 
 function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
@@ -34,8 +36,10 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
 /** The receipt, as it is printed. */
 export function receiptArticle(
   page: Page,
-  { transfer, card, tillName, actors, location, settings }: Omit<Receipt, 'tillId' | 'isRefundable'>,
+  receipt: Omit<Receipt, 'tillId' | 'isRefundable'>,
+  paperMm: PaperMm,
 ): Markup {
+  const { transfer, card, tillName, actors, location, settings } = receipt;
   const text = page.text.tillDay;
   const identity = identityOf(settings);
   const place = { timeZone: location?.timeZone ?? page.store.timeZone };
@@ -48,7 +52,10 @@ export function receiptArticle(
   const shown = (money: typeof amount): string => page.amount(money);
   const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, page.language);
   const till = tillName === null ? '' : fillPlain(text.tillName, { name: tillName });
-  return markup`<article class="receipt" aria-label="${titleOfReceipt(page, transfer)}">${slipHead(page, { identity, location, heading: 'h1' })}
+  const symbols = slipSymbols(qrPicture(number, text.qr), barcodeOfText(number), paperMm);
+  return slipArticle(
+    { paperMm, label: titleOfReceipt(page, transfer) },
+    markup`${slipHead(page, { identity, location, heading: 'h1' })}
 <div class="center"><p>${title}</p><p>${figure(amount, page.language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
@@ -65,7 +72,8 @@ ${slipLines([
   ],
   [till, actorName(transfer.actor, actors, page.language)],
 ])}
-${slipFoot(page, identity)}<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article>`;
+${slipFoot(page, identity)}<div class="center">${symbols}</div>`,
+  );
 }
 
 function titleOfReceipt(page: Page, { id }: Pick<Transfer, 'id'>): string {
@@ -81,7 +89,7 @@ async function receiptPage(page: Page): Promise<ConsoleResponse> {
       ? markup`<a class="button" href="${page.basePath}/till/refund/entry/${page.publicId(transfer.id)}">${text.refund}</a>`
       : undefined;
   const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${page.basePath}/till">${text.back}</a></p>
-${receiptArticle(page, receipt)}</main>`;
+${receiptArticle(page, receipt, await paperOf(page))}</main>`;
   const title = `${titleOfReceipt(page, transfer)} · ${page.store.name}`;
   return { status: 200, body: documentOf(page.services, page.request, { title, body }) };
 }

@@ -1,5 +1,7 @@
 /** The till: sell a card, and cancel a sale. Refunds are in `refunds.ts`. */
 
+import { barcodeOf } from '../../../core/cards/domain/symbol.ts';
+import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
 import { parseCode } from '../../../core/cards/domain/code.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
@@ -34,7 +36,7 @@ import {
 import { aboveHighest, amountErrorText, isSold, limitText, rejections, sellOnce } from './selling.ts';
 import { identityOf, type ShownIdentity } from '../../../pages/kit/identity.ts';
 import { readEmailSettings } from '../../emails/service/settings.ts';
-import { groupsOfFour, slipLines, slipFoot, slipHead } from './slip.ts';
+import { groupsOfFour, paperOf, slipArticle, slipLines, slipFoot, slipHead, slipSymbols } from './slip.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 
 const texts = saleTexts;
@@ -142,6 +144,7 @@ async function soldPage(page: Page, problem?: string): Promise<ConsoleResponse> 
     ? markup`<form class="stack" method="post" action="${page.basePath}/till/sold/${key}/cancel">${keyInput(page.ctx)}<button class="button bad">${text.cancel}</button><p class="hint">${text.cancelHint}</p></form>`
     : undefined;
   const identity = identityOf(await page.read(() => readEmailSettings(page.store.id)));
+  const paperMm = await paperOf(page);
   const body = markup`<div class="stack noprint">
 ${problem === undefined ? undefined : alert(problem)}${result.isTried && !isCancelled ? alert(text.tried) : undefined}
 <div class="paid${isCancelled ? ' wait' : ''}" role="status">${tick}<div>${figure(amount, page.language)}</div><p>${sentence}${emailed}</p></div>
@@ -150,7 +153,7 @@ ${code === null ? undefined : codeBlock(page, code)}
 ${cancel}
 <a class="button" href="${page.basePath}/till/sell">${text.sellAnother}</a>
 ${nextCardBar(page.services, text.next)}</div>
-${code === null ? undefined : slip(page, { code, amount, entry: result.entry, identity })}`;
+${code === null ? undefined : slip(page, { code, amount, entry: result.entry, identity, paperMm })}`;
   return {
     status: problem === undefined ? 200 : 422,
     body: tillPage(page.services, page.request, { title, body }),
@@ -158,14 +161,14 @@ ${code === null ? undefined : slip(page, { code, amount, entry: result.entry, id
 }
 
 /** The QR code of a new code, which a phone's camera opens. */
-function newCodeQr(page: Page, code: string, className: 'qr' | 'qr shown'): Markup {
+function newCodeQr(page: Page, code: string): Markup {
   const made = qrPageOf(page.services, page.store);
-  return markup`<div class="${className}">${qrSvg(new Secret(code), { page: made, label: texts[page.language].qr })}</div>`;
+  return qrSvg(new Secret(code), { page: made, label: texts[page.language].qr });
 }
 
 function codeBlock(page: Page, code: string): Markup {
   const text = texts[page.language];
-  return markup`<section class="panel stack" aria-label="${text.codeLabel}">${newCodeQr(page, code, 'qr shown')}
+  return markup`<section class="panel stack" aria-label="${text.codeLabel}"><div class="qr shown">${newCodeQr(page, code)}</div>
 <p class="codeline shown" id="new-code">${groupsOfFour(code)}</p>
 <p class="center"><button class="button" type="button" data-copy="new-code" data-copied="${text.copied}" hidden>${text.copy}</button></p>
 <p class="notice">${text.codeOnce}</p></section>`;
@@ -179,18 +182,24 @@ function slip(
     amount,
     entry,
     identity,
+    paperMm,
   }: {
     readonly code: string;
     readonly amount: Money;
     readonly entry: number;
     readonly identity: ShownIdentity;
+    readonly paperMm: PaperMm;
   },
 ): Markup {
   const text = texts[page.language];
   const location = page.request.signedIn.workplace ?? undefined;
-  return markup`<article class="receipt only-print">${slipHead(page, { identity, location, heading: 'h2' })}
-<div class="center"><p>${text.slipTitle}</p><p>${figure(amount, page.language)}</p>${newCodeQr(page, code, 'qr')}<p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
-${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}${slipFoot(page, identity)}</article>`;
+  const symbols = slipSymbols(newCodeQr(page, code), barcodeOf(new Secret(code)), paperMm);
+  return slipArticle(
+    { paperMm },
+    markup`${slipHead(page, { identity, location, heading: 'h2' })}
+<div class="center"><p>${text.slipTitle}</p><p>${figure(amount, page.language)}</p>${symbols}<p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
+${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}${slipFoot(page, identity)}`,
+  );
 }
 
 async function cancelSold(page: Page): Promise<ConsoleResponse> {

@@ -1,10 +1,40 @@
-/** The prints on 80 mm paper: receipts, and the slip with a new code. */
+/** The prints on a roll of paper: receipts, and the slip with a new code. A script makes their page as long as they are. */
 
 import { shownLink } from '../../../core/stores/domain/identity.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { hoursLines, placeLines, shopLogo, type ShownIdentity } from '../../../pages/kit/identity.ts';
+import type { Barcode } from '../../../core/cards/domain/symbol.ts';
+import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
+import { printedBarcode } from '../../../pages/kit/code-view.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
+import { ownTill } from './own-till.ts';
 import { markup, type Markup, type MarkupPart } from '../../../platform/markup.ts';
+
+/** The margins of the paper, which receipt printers do not reach (mm). */
+const marginMm = 5;
+
+/** The width of the paper of the browser's till; of another browser, that of most receipt printers. */
+export async function paperOf(page: Page): Promise<PaperMm> {
+  return (await ownTill(page))?.paperMm ?? 80;
+}
+
+/** A print on paper of a width. */
+export function slipArticle(
+  {
+    paperMm,
+    label,
+  }: { readonly paperMm: PaperMm; /** Absent: it is only printed. */ readonly label?: string },
+  parts: MarkupPart,
+): Markup {
+  const kind = `receipt${paperMm === 58 ? ' narrow' : ''}${label === undefined ? ' only-print' : ''}`;
+  const name = label === undefined ? undefined : markup` aria-label="${label}"`;
+  return markup`<article class="${kind}"${name}>${parts}</article>`;
+}
+
+/** A QR code with the barcode of the same text, for scanners without a camera. */
+export function slipSymbols(qr: Markup, barcode: Barcode, paperMm: PaperMm): Markup {
+  return markup`<div class="symbols"><div class="qr">${qr}</div>${printedBarcode(barcode, paperMm - 2 * marginMm)}</div>`;
+}
 
 /** A code or a number in groups of four, for reading and typing. */
 export function groupsOfFour(text: string): string {

@@ -8,12 +8,14 @@ import { endSessionsOnTill, type StaffSession } from '../../../core/staff/storag
 import { findAccount, resetPinFailures } from '../../../core/staff/storage/staff.ts';
 import {
   countEnrolledTills,
-  findTillLocation,
+  findTill,
   insertTill,
   lockTillsOf,
   markTillRevoked,
+  setTillPaper,
   type Till,
 } from '../../../core/staff/storage/till.ts';
+import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
 import { signOut } from '../../../core/staff/service/session.ts';
 import { moveTillTo, tillsMax, tillTokens } from './till.ts';
 import { tokenHash } from '../../../core/stores/service/secret-token.ts';
@@ -41,7 +43,8 @@ export function* enrollTill(
     permission: 'enrollTills',
     *change({ member }) {
       yield* lockTillsOf(storeId);
-      const locationId = replaced === null ? null : yield* findTillLocation({ storeId, id: replaced });
+      const before = replaced === null ? undefined : yield* findTill({ storeId, id: replaced });
+      const { locationId = null, paperMm = 80 } = before ?? {};
       if (replaced !== null) yield* revokeTill(ctx, by, replaced);
       if ((yield* countEnrolledTills(storeId)) >= tillsMax)
         throw new Fault('invalid-parameter', {
@@ -49,7 +52,8 @@ export function* enrollTill(
         });
       const token = tillTokens.create(ctx, storeId);
       const [id, createdAt] = [ctx.random.id(), ctx.wallClock.now()];
-      const till: Till = { storeId, id, name, locationId, createdBy: member.id, createdAt, revokedAt: null };
+      const created = { createdBy: member.id, createdAt, revokedAt: null };
+      const till: Till = { storeId, id, name, locationId, paperMm, ...created };
       yield* insertTill(till, tokenHash({ secret: token }));
       if (session) yield* signOut(ctx, session);
       return { till, token };
@@ -103,5 +107,18 @@ export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: n
       return till;
     },
     entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),
+  });
+}
+
+/** Sets the width of the paper of a till's printer. @throws Fault `not-found`; those of `asStaff`. */
+export function* setTillPaperAs(ctx: Context, by: ByStaff, id: number, paperMm: PaperMm): Script<Till> {
+  return yield* asStaff(ctx, by, {
+    permission: 'enrollTills',
+    *change() {
+      const till = yield* setTillPaper({ storeId: by.store.id, id }, paperMm);
+      if (!till) throw new Fault('not-found');
+      return till;
+    },
+    entryOf: ({ name }) => ({ action: 'till-paper-set', subjectId: id, details: { name } }),
   });
 }
