@@ -12,7 +12,7 @@ test('a start ends the process if the database stops responding before the servi
   const other = new pg.Client({ connectionString: made.environment['DATABASE_URL'] });
   await other.connect();
   try {
-    // The setup link is for a service without an owner, whom it looks for.
+    // The start looks for an owner, and makes a setup link if there is none.
     await other.query('begin');
     await other.query('lock table staff in access exclusive mode');
     await using service = startServing({ ...made.environment, LOG_LEVEL: 'info' });

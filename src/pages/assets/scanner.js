@@ -1,5 +1,5 @@
 /**
- * The text that a scanner types. Most scanners type for a US keyboard, and the browser reads their keys with the layout of
+ * The keys of a scanner. Most scanners type for a US keyboard, and the browser reads their keys with the layout of the
  * the computer. The physical keys do not depend on it.
  */
 

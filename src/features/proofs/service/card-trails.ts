@@ -298,7 +298,8 @@ export class CardTrails {
   }
 
   *#concludeEvents(place: number, cardId: number): Generator<Finding> {
-    if (this.#holds[place] !== 0 && !this.#isErasing) yield { cardId, problem: 'has holds that differ from their events' };
+    if (this.#holds[place] !== 0 && !this.#isErasing)
+      yield { cardId, problem: 'has holds that differ from their events' };
     for (const [type, days] of Object.entries(this.#expiryDays))
       if (!days.areEqual(place)) yield { cardId, problem: `has another day than its last event ${type}` };
   }

@@ -5,12 +5,7 @@
 
 import type { Account } from '../../../core/money/domain/ledger.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
-import {
-  isErasingCustomer,
-  listCodesOf,
-  listEventsOf,
-  type ScannedEvent,
-} from '../storage/references.ts';
+import { isErasingCustomer, listCodesOf, listEventsOf, type ScannedEvent } from '../storage/references.ts';
 import {
   cardsByIdMax,
   findCardIdAfter,
