@@ -10,8 +10,8 @@ import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { makeFolder } from '../../platform/folders.ts';
 import { namingFile, withPath } from '../../platform/system-error.ts';
-import { openCaches, type Caches } from './cache.ts';
-import { readAgain } from './cached-read.ts';
+import { openCaches, type Cache, type CacheEntry, type Caches } from './cache.ts';
+import type { Connection } from './connection.ts';
 import { pending, type AppliedMigration, type Migration } from '../schema/migrate.ts';
 import { syncOfLog } from './durability.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -20,6 +20,7 @@ import { openFile, type OpenFile } from './open-file.ts';
 import { clearDeleted } from './clear-deleted.ts';
 import { hasRemains } from './vacuum.ts';
 import { requireSoundSqlite } from './version.ts';
+import type { Script } from '../sql/sql.ts';
 import type { ReadCache, Storage } from '../storage.ts';
 import type { SqliteOptions } from './options.ts';
 
@@ -122,4 +123,17 @@ async function migrate(
   engine.caches.invalidateAll();
   await engine.groups.synced();
   return applied;
+}
+
+/** Runs a read and caches its result. */
+function readAgain<T>(
+  { driveWatched }: Connection,
+  {
+    found,
+    key,
+    script,
+  }: { readonly found: Cache<T>; readonly key: string; readonly script: () => Script<T | undefined> },
+): CacheEntry<T> | undefined {
+  const { result, tablesRead } = driveWatched(script());
+  return result === undefined ? undefined : found.add(key, result, tablesRead);
 }

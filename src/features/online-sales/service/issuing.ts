@@ -1,6 +1,7 @@
 /** Makes the card of a paid sale: the card, the state of the sale and the emails are one transaction. */
 
 import assert from 'node:assert/strict';
+import type { Card } from '../../../core/cards/domain/card.ts';
 import { isAwaitingPayment, keyOfSale } from '../domain/sale.ts';
 import type { SalePage } from '../domain/rules.ts';
 import { detailsOf } from '../../../core/cards/domain/field-values.ts';
@@ -9,13 +10,12 @@ import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import { sendingInstantOf } from '../../../core/emails/domain/send-on.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import type { Context } from '../../../core/storage/context.ts';
-import { findEmailSettings } from '../../../core/emails/storage/email.ts';
+import { enqueueEmail, findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { sealSaleCode, type StoredSale } from '../storage/sale.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { issue, type Issued } from '../../../core/cards/service/issue.ts';
 import { loadCard } from '../../../core/cards/service/present-card.ts';
 import { withExternalId } from '../../../core/requests/service/external-ids.ts';
-import { enqueueSaleReceipt } from './emails.ts';
 
 /** The actor of what the service does with online sales. */
 export const saleActor = 'online_sale';
@@ -101,7 +101,7 @@ export function* issueSale(
   const { card, code } = result;
   const { chainEnd } = yield* loadCard(ctx, { storeId: store.id, cardId: card.id });
   // The email of a card for oneself is the card itself, and a gift has a receipt already.
-  if (sale.delivery === 'self') yield* enqueueSaleReceipt(ctx, { sale, card, code });
+  if (sale.delivery === 'self') yield* enqueueSaleReceipt(ctx, { sale, card });
   return {
     ...sale,
     state: 'issued',
@@ -112,4 +112,24 @@ export function* issueSale(
     reviewUntil: null,
     attempts: 0,
   };
+}
+
+/** Whatever is repeated, the buyer receives one receipt. */
+const receiptOccasion = 'online sale';
+
+/** Enqueues the receipt of a sale to its buyer. The email with the card is one of the emails of the new card. */
+function* enqueueSaleReceipt(
+  ctx: Context,
+  { sale, card }: { readonly sale: StoredSale; readonly card: Card },
+): Script<void> {
+  if (sale.buyerAddress === null) return;
+  yield* enqueueEmail(ctx, {
+    storeId: sale.storeId,
+    cardId: card.id,
+    kind: 'receipt',
+    address: sale.buyerAddress,
+    code: null,
+    sendAt: null,
+    occasion: receiptOccasion,
+  });
 }

@@ -1,5 +1,6 @@
 /** Every document of the API's documentation, by its path. */
 
+import assert from 'node:assert/strict';
 import type { ServedDocumentation, ServedDocument } from '../../../http/documents.ts';
 import { readProgramFile } from '../../../platform/program-files.ts';
 import { pageHtml } from './html.ts';
@@ -8,10 +9,20 @@ import { openApiDocument } from './openapi.ts';
 import { baseUrlOf } from './operation.ts';
 import { allPages } from './pages.ts';
 import type { ReferencePage } from './content.ts';
-import { consoleFolder, consoleFonts, consoleLook } from './console-look.ts';
 import { searchedSections } from './search.ts';
 import { referenceStyle } from './style.ts';
 import * as texts from './texts.ts';
+
+/** The fonts, sizes and colors of the pages for staff, which the reference has as well. */
+const consoleFolder = 'pages/assets';
+
+/** The files of the fonts, next to the style sheets. */
+const consoleFonts = [
+  'instrument-sans.woff2',
+  'instrument-sans-more.woff2',
+  'fraunces.woff2',
+  'fraunces-more.woff2',
+] as const;
 
 const html = 'text/html; charset=utf-8';
 const markdown = 'text/markdown; charset=utf-8';
@@ -122,4 +133,13 @@ function llmsText(pages: readonly ReferencePage[]): string {
       place,
     ),
   ].join('\n\n');
+}
+
+/** The rules of the style sheet of the pages that declare its fonts and tokens. */
+function consoleLook(): string {
+  const sheet = readProgramFile(`${consoleFolder}/largesse.css`).toString();
+  const fonts = sheet.match(/^@font-face \{.*?^\}$/gms) ?? [];
+  const [tokens] = /^@layer tokens \{.*?^\}$/ms.exec(sheet) ?? [];
+  assert.ok(fonts.length > 0 && tokens !== undefined, 'the style sheet of the pages has fonts and tokens');
+  return [...fonts, tokens, ''].join('\n');
 }
