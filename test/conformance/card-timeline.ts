@@ -1,5 +1,6 @@
 /** The timeline and the check of a card, and lookups of staff, on every engine. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/core/domain/fault.ts';
@@ -292,10 +293,10 @@ export function testCardTimeline(factory: StorageFactory): void {
     const { member } = await addCashier(opened);
     const { card, code: known } = await opened.issue();
     const lookUp = (typed = code('0000000000000000')) =>
-      storage.write(() => findCardByCode(ctx, { store, member, perHour: 3 }, [typed]));
+      storage.write(() => findCardByCode(ctx, { store, member, perHour: 3 }, exactly(typed)));
     for (let count = 0; count < 5; count += 1) {
       const found = await lookUp(known);
-      assert.ok(found.kind === 'found' && found.result.id === card.id);
+      assert.ok(found.kind === 'found' && found.result.card.id === card.id);
     }
     const kinds = await Promise.all([lookUp(), lookUp(), lookUp()]);
     assert.deepEqual(

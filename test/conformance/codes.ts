@@ -51,7 +51,7 @@ export function testCodes(factory: StorageFactory): void {
     const { card, code: own } = await opened.issue();
     const text = own.reveal();
     const lookUp = (given: string) =>
-      storage.read(() => findByCode(ctx, { storeId: store.id, code: code(given), now: 0 }));
+      storage.read(() => findByCode(ctx, { storeId: store.id, codes: [code(given)], now: 0 }));
     for (const spelling of [text, text.toUpperCase(), text.replace(/(.{4})(?!$)/g, '$1-')])
       assert.equal((await lookUp(spelling))?.state?.card.id, card.id);
     const neighbor = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0');
@@ -103,14 +103,16 @@ export function testCodes(factory: StorageFactory): void {
 
   test('a lookup searches the index at most twice for each key', async () => {
     const cases = [
-      { masters: [old], text: 'q2m8xk4w9c0d7f3k', searches: 2 },
-      { masters: [young, old], text: 'q2m8xk4w9c0d7f3k', searches: 4 },
-      { masters: [young, old], text: 'SPRING-2031-0001', searches: 2 },
+      { masters: [old], text: 'q2m8xk4w9c0d7f3k', searches: [2] },
+      { masters: [young, old], text: 'q2m8xk4w9c0d7f3k', searches: [2, 2] },
+      { masters: [young, old], text: 'SPRING-2031-0001', searches: [1, 1] },
     ];
     for (const { masters, text, searches } of cases) {
       const step = findCardIdByCode(testContext({ masters }), 1, code(text)).next();
       assert.ok(step.done !== true);
-      assert.equal(step.value.statements.length, searches);
+      // The first value is the store.
+      const distinct = step.value.statements.map(({ values }) => new Set(values.slice(1)).size);
+      assert.deepEqual(distinct, searches);
     }
   });
 }

@@ -1,5 +1,6 @@
 /** Emails of a card: queueing, delivery, states and codes. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -463,7 +464,9 @@ function testCodes(factory: StorageFactory): void {
     const command = { store, cardId: card.id, actor: 'test', versions: null };
     const notified = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
     assert.equal(notified.card.version, card.version + 1);
-    const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
+    const found = await storage.read(() =>
+      lookUp(ctx, { store, readings: exactly(chosen), usableOnly: false }),
+    );
     assert.deepEqual(found, { kind: 'missed', use: { kind: 'replaced', cardId: card.id } });
     assert.equal(await faultOf(opened.issue({ code: chosen })), 'invalid-parameter');
     const mailer = opened.mailer();
@@ -478,7 +481,7 @@ function testCodes(factory: StorageFactory): void {
     const [sent] = mailer.emails;
     assert.ok(sent);
     const fresh = await storage.read(() =>
-      lookUp(ctx, { store, code: codeOf(codeIn(sent)), usableOnly: false }),
+      lookUp(ctx, { store, readings: exactly(codeOf(codeIn(sent))), usableOnly: false }),
     );
     assert.equal(fresh.kind === 'found' && fresh.card.id, card.id);
     assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(sent).slice(-4));
@@ -555,7 +558,7 @@ function testCodes(factory: StorageFactory): void {
     );
     const found = await Promise.all(
       [code, ...rotated.map((one) => one.code)].map((each) =>
-        storage.read(() => lookUp(ctx, { store, code: each, usableOnly: false })),
+        storage.read(() => lookUp(ctx, { store, readings: exactly(each), usableOnly: false })),
       ),
     );
     assert.equal(found.filter(({ kind }) => kind === 'found').length, 1);
@@ -592,15 +595,19 @@ function testCodes(factory: StorageFactory): void {
       storage.write(() => debit(ctx, debitOf())),
     ]);
     // The redemption finds the code before the rotation, and debits the card after it.
-    const found = await storage.read(() => lookUp(ctx, { store, code, usableOnly: true }));
+    const found = await storage.read(() => lookUp(ctx, { store, readings: exactly(code), usableOnly: true }));
     assert.equal(found.kind, 'missed');
     const { code: second } = await storage.write(() => rotateCode(ctx, rotation));
-    const current = await storage.read(() => lookUp(ctx, { store, code: second, usableOnly: true }));
+    const current = await storage.read(() =>
+      lookUp(ctx, { store, readings: exactly(second), usableOnly: true }),
+    );
     assert.ok(current.kind === 'found');
     await storage.write(() => debit(ctx, debitOf(current.codeLookup)));
     await storage.write(() => rotateCode(ctx, rotation));
     await assert.rejects(storage.write(() => debit(ctx, debitOf(current.codeLookup))));
-    const page = await storage.read(() => lookUp(ctx, { store, code: second, usableOnly: true }));
+    const page = await storage.read(() =>
+      lookUp(ctx, { store, readings: exactly(second), usableOnly: true }),
+    );
     assert.equal(page.kind, 'missed');
   });
 
@@ -649,7 +656,9 @@ function testCodes(factory: StorageFactory): void {
     await opened.settings({ enabled: false });
     assert.equal(await attempt(addressed.card.id), 'no-mail');
     assert.equal(await attempt(7), 'not-found');
-    const code = await storage.read(() => lookUp(ctx, { store, code: addressed.code, usableOnly: true }));
+    const code = await storage.read(() =>
+      lookUp(ctx, { store, readings: exactly(addressed.code), usableOnly: true }),
+    );
     assert.equal(code.kind, 'found');
   });
 }

@@ -1,5 +1,6 @@
 /** The limit on failed lookups, without HTTP: the number of concurrent lookups. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -207,7 +208,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
         ctx,
         store,
         caller: { ...callerOf(opened, 1), scopes: ['redeem_gift_cards'] as const },
-        body: { code: sent, email: address },
+        body: { code: exactly(sent), email: address },
         requestContext: { lookup } as RequestContext,
       };
       const isServed = await storage.read(function* () {

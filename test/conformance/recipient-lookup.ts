@@ -1,5 +1,6 @@
 /** The results of the recipient's page, and the statements that it runs, by the state of its budgets. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
@@ -34,7 +35,7 @@ function lookupIn(opened: OpenStore, ctx = opened.ctx): Lookup {
   return (code, { client = '192.0.2.1', address } = {}) => {
     const recipient: Recipient = { store, client, perHour: 1_000 };
     const typed = {
-      codes: [typeof code === 'string' ? new Secret(code) : code],
+      readings: exactly(typeof code === 'string' ? new Secret(code) : code),
       address: address === undefined ? null : email(address),
     };
     return storage.write(() => findCardOfRecipient(ctx, recipient, typed));
@@ -154,7 +155,7 @@ export function testRecipientLookups(factory: StorageFactory): void {
       const runs: string[][] = [];
       for (const { code } of codes) {
         const run: string[] = [];
-        const typed = { codes: [code], address: address === undefined ? null : email(address) };
+        const typed = { readings: exactly(code), address: address === undefined ? null : email(address) };
         const recipient = { store, client, perHour: 1_000 };
         await storage.write(() => traced(findCardOfRecipient(ctx, recipient, typed), run));
         runs.push(run);

@@ -1,5 +1,6 @@
 /** Redemptions at the counter, their undoing, and searches for cards within a budget. */
 
+import { exactly, type Readings } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
@@ -236,13 +237,16 @@ export function testRedemptions(factory: StorageFactory): void {
     const limited = { ...store, lookupFailuresPerHour: 2 };
     const searcher: Searcher = { store: limited, member: cashier, perHour: 1_000 };
     const unknown = new Secret('zzzzzzzzzzzzzzzz');
-    const find = (codes: readonly (typeof code)[]) =>
-      storage.write(() => findCardByCode(ctx, searcher, codes));
-    assert.equal((await find([unknown])).kind, 'missed');
-    assert.equal((await find([unknown, code])).kind, 'found', 'a second reading is tried');
-    assert.equal((await find([unknown])).kind, 'missed');
-    assert.equal((await find([code])).kind, 'throttled');
+    const find = (readings: Readings) => storage.write(() => findCardByCode(ctx, searcher, readings));
+    assert.equal((await find(exactly(unknown))).kind, 'missed');
+    const readings = [
+      { code: unknown, way: 'exact' },
+      { code, way: 'similar' },
+    ] as const;
+    assert.equal((await find(readings)).kind, 'found', 'a second reading is tried');
+    assert.equal((await find(exactly(unknown))).kind, 'missed');
+    assert.equal((await find(exactly(code))).kind, 'throttled');
     ctx.clock.advance(30 * 60_000);
-    assert.equal((await find([code])).kind, 'found');
+    assert.equal((await find(exactly(code))).kind, 'found');
   });
 }

@@ -25,7 +25,7 @@ async function searched(
   { storage, ctx, store }: OpenStore,
   given: Partial<Omit<SearchCommand, 'store'>> = {},
 ): Promise<number | undefined> {
-  const command = { store, address: ann, lastCharacters: '0001', onlyStorefrontCustomerId: null, ...given };
+  const command = { store, address: ann, lastCharacters: ['0001'], onlyStorefrontCustomerId: null, ...given };
   return (await storage.read(() => search(ctx, command)))?.id;
 }
 
@@ -38,8 +38,8 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened), card.id);
     assert.equal(await searched(opened, { address: bea }), card.id);
     assert.equal(await searched(opened, { address: email('ANN@Example.COM') }), card.id);
-    assert.equal(await searched(opened, { lastCharacters: '0003' }), undefined);
-    assert.equal(await searched(opened, { address: bea, lastCharacters: '0002' }), undefined);
+    assert.equal(await searched(opened, { lastCharacters: ['0003'] }), undefined);
+    assert.equal(await searched(opened, { address: bea, lastCharacters: ['0002'] }), undefined);
     assert.equal(await searched(opened, { address: email('unknown@example.com') }), undefined);
   });
 

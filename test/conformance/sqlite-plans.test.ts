@@ -1,5 +1,6 @@
 /** The plans with which SQLite finds rows: by a selective index, never by reading all rows of a store. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { update } from '../../src/core/cards/service/card.ts';
@@ -59,9 +60,14 @@ test('operations on a card read no more rows of a store than they need', async (
   ); // prettier-ignore
   await write(() => expireHolds(ctx, 10));
   await write(() =>
-    search(ctx, { store, address: ann, lastCharacters: card.lastCharacters, onlyStorefrontCustomerId: null }),
+    search(ctx, {
+      store,
+      address: ann,
+      lastCharacters: [card.lastCharacters],
+      onlyStorefrontCustomerId: null,
+    }),
   );
-  await write(() => lookUp(ctx, { store, code, usableOnly: true }));
+  await write(() => lookUp(ctx, { store, readings: exactly(code), usableOnly: true }));
   const usable = { address: ann, today: '2026-03-15', now: ctx.clock.now(), limit: 5 };
   await write(() => listUsableCards(store.id, usable));
   await write(() => listCardTransfers(key, page));
@@ -83,7 +89,7 @@ test('operations on a card read no more rows of a store than they need', async (
     sendGiftCard(ctx, { store, cardId: card.id, actor: 'test', versions: null, canSend: true }),
   );
   await write(() => listCardEmails(key, page));
-  await write(() => lookUp(ctx, { store, code, usableOnly: true }));
+  await write(() => lookUp(ctx, { store, readings: exactly(code), usableOnly: true }));
   const caller = { storeId: store.id, caller: 'token:1' };
   await write(() => findRefilledAt(caller));
   await write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour: 9 }));

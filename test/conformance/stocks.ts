@@ -1,5 +1,6 @@
 /** Stocks: each code is added, sold and voided at most once, also by several processes and after an interruption. */
 
+import { chosenOf, exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { resultOf } from '../../src/core/domain/paused.ts';
@@ -27,7 +28,7 @@ import {
 } from '../../src/features/stock/service/stock.ts';
 import { createStore } from '../../src/core/stores/service/store.ts';
 import { verify } from '../../src/features/proofs/service/verify.ts';
-import { findChosenCode } from '../../src/core/stocks/storage/code.ts';
+import { findChosenCodes } from '../../src/core/stocks/storage/code.ts';
 import { all, execute, sql } from '../../src/database/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { dying } from '../support/dying-storage.ts';
@@ -132,7 +133,7 @@ export function testStocks(factory: StorageFactory): void {
     const sold = at(codes, 1);
     const { card, activation } = await activate(opened, sold, { stock: 'required' });
     assert.deepEqual([card.balance, card.expiresOn, activation?.triedAt], [money('25'), null, null]);
-    const found = await storage.read(() => lookUp(ctx, { store, code: sold, usableOnly: true }));
+    const found = await storage.read(() => lookUp(ctx, { store, readings: exactly(sold), usableOnly: true }));
     assert.equal(found.kind === 'found' && found.card.id, card.id);
     assert.equal(found.kind === 'found' && found.isGenerated, true);
     assert.deepEqual(await countsOf(opened, stock), [3, 1, 2, 0]);
@@ -228,7 +229,7 @@ export function testStocks(factory: StorageFactory): void {
     const chosen = [at(codes, 1), at(codes, 2)];
     const rejectedCodes = [at(codes, 1), at(codes, 0), code('UNKNOWN-CODE-1')];
     const error = await rejected(
-      storage.write(() => voidCodesOf(ctx, { key, codes: rejectedCodes, actor: 'test' })),
+      storage.write(() => voidCodesOf(ctx, { key, codes: rejectedCodes.map(chosenOf), actor: 'test' })),
     );
     assert.deepEqual(error.errors, {
       'codes[1]': ['was activated'],
@@ -236,15 +237,22 @@ export function testStocks(factory: StorageFactory): void {
     });
     assert.deepEqual(await countsOf(opened, stock), [5, 1, 4, 0]);
     for (const voidedNow of [2, 0]) {
-      const done = await storage.write(() => voidCodesOf(ctx, { key, codes: chosen, actor: 'test' }));
+      const done = await storage.write(() =>
+        voidCodesOf(ctx, { key, codes: chosen.map(chosenOf), actor: 'test' }),
+      );
       assert.equal(done.voidedNow, voidedNow);
     }
     assert.deepEqual((await rejected(activate(opened, at(codes, 1)))).errors, { code: ['was voided'] });
     assert.deepEqual(
-      await storage.read(() => lookUp(ctx, { store, code: at(codes, 1), usableOnly: false })),
+      await storage.read(() => lookUp(ctx, { store, readings: exactly(at(codes, 1)), usableOnly: false })),
       {
         kind: 'missed',
-        use: { kind: 'stocked', isGenerated: true, lookup: await lookupOf(opened, at(codes, 1)) },
+        use: {
+          kind: 'stocked',
+          isGenerated: true,
+          lookup: await lookupOf(opened, at(codes, 1)),
+          reading: { code: at(codes, 1), way: 'exact' },
+        },
       },
     );
     const rest = await storage.write(() => voidCodesOf(ctx, { key, codes: null, actor: 'test' }));
@@ -315,7 +323,9 @@ export function testStocks(factory: StorageFactory): void {
     for (const raced of codes) {
       const attempts = Array.from({ length: 6 }, (_, place) =>
         place === 3
-          ? storage.write(() => voidCodesOf(ctx, { key, codes: [raced], actor: 'test' })).then(() => 'voided')
+          ? storage
+              .write(() => voidCodesOf(ctx, { key, codes: [chosenOf(raced)], actor: 'test' }))
+              .then(() => 'voided')
           : activate(opened, raced).then(() => 'sold'),
       );
       const outcomes = await Promise.all(attempts.map((attempt) => attempt.catch(() => 'rejected')));
@@ -474,7 +484,7 @@ async function readPage(
 }
 
 async function lookupOf({ ctx, storage, store }: OpenStore, chosen: Secret): Promise<bigint> {
-  const stocked = (await storage.read(() => findChosenCode(ctx, store.id, chosen)))?.stocked;
+  const stocked = (await storage.read(() => findChosenCodes(ctx, store.id, [chosen])))[0]?.stocked;
   assert.ok(stocked);
   return stocked.lookup;
 }

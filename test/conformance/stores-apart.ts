@@ -62,7 +62,7 @@ export function testStoresApart(factory: StorageFactory): void {
         card.id,
       );
       const found = await storage.read(() =>
-        search(ctx, { store, address: ann, lastCharacters: '0001', onlyStorefrontCustomerId: null }),
+        search(ctx, { store, address: ann, lastCharacters: ['0001'], onlyStorefrontCustomerId: null }),
       );
       assert.equal(found?.note, store.domain);
       assert.equal((await storage.read(() => findCustomerByEmail(store.id, ann)))?.id, card.customer?.id);
@@ -118,7 +118,7 @@ export function testStoresApart(factory: StorageFactory): void {
       const searched = {
         store: other.store,
         address,
-        lastCharacters: '1234',
+        lastCharacters: ['1234'],
         onlyStorefrontCustomerId: null,
       };
       assert.equal(await storage.read(() => search(ctx, searched)), undefined);

@@ -1,5 +1,6 @@
 /** Updates of cards: an update is atomic, and the ledger records each movement of a balance. */
 
+import { exactly } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
@@ -46,7 +47,7 @@ export function testUpdates(factory: StorageFactory): void {
       store,
       card.id,
       { disable: true },
-      { errors, echoedCode: code('another0code') },
+      { errors, echoedCode: exactly(code('another0code')) },
     );
     const expected = { errors: { note: ['is too long'], code: ['cannot be changed'] } };
     for (let start = 0; start < 3; start += 1)
@@ -175,16 +176,16 @@ export function testUpdates(factory: StorageFactory): void {
     const { card } = await opened.issue({ code: code('aaaaaaaa0001') });
     const other = await opened.issue({ code: code('bbbbbbbb0001') });
     const echoed = new Map([['initial_value', '15.00']] as const);
-    const echoedCode = code('AAAA-AAAA-0001');
+    const echoedCode = exactly(code('AAAA-AAAA-0001'));
     await change(opened, card.id, { note: 'x' }, { echoed, echoedCode });
     const wrong: Given[] = [
       { echoed: new Map([['initial_value', '16.00']] as const) },
-      { echoedCode: code('bbbbbbbb0001') },
-      { echoedCode: code('cccccccc0001') },
+      { echoedCode: exactly(code('bbbbbbbb0001')) },
+      { echoedCode: exactly(code('cccccccc0001')) },
     ];
     for (const given of wrong)
       await assert.rejects(change(opened, card.id, { note: 'y' }, given), { code: 'invalid-parameter' });
-    await change(opened, other.card.id, { note: 'x' }, { echoedCode: code('bbbbbbbb0001') });
+    await change(opened, other.card.id, { note: 'x' }, { echoedCode: exactly(code('bbbbbbbb0001')) });
   });
 
   test('an outdated value of a card does not replace the current one', async () => {

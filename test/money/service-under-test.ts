@@ -1,5 +1,6 @@
 /** The service's scripts for the tests of money: an action is the input, and its result the output. */
 
+import { chosenOf } from '../../src/core/cards/domain/given-code.ts';
 import assert from 'node:assert/strict';
 import type { Context } from '../../src/core/storage/context.ts';
 import { noDetails } from '../../src/core/cards/domain/fields.ts';
@@ -151,7 +152,7 @@ function* performOnStock(
     }
     case 'void_stock': {
       const key = { storeId: store.id, stockId: stocks[stockOfCode[action.code] ?? -1] ?? missingId };
-      const codes = action.all ? null : [printedCode(action.code)];
+      const codes = action.all ? null : [chosenOf(printedCode(action.code))];
       yield* voidCodesOf(ctx, { key, codes, actor: 'test' });
       return {};
     }

@@ -20,7 +20,7 @@ import {
   insertUnsoldCode,
 } from '../../src/core/cards/storage/code.ts';
 import { enqueueEmail } from '../../src/core/emails/storage/email.ts';
-import { findChosenCode } from '../../src/core/stocks/storage/code.ts';
+import { findChosenCodes } from '../../src/core/stocks/storage/code.ts';
 import { listEmailsOf } from '../../src/features/emails/storage/list.ts';
 import { saveEmailText } from '../../src/features/emails/storage/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/features/privacy/storage/erasure-walk.ts';
@@ -100,11 +100,11 @@ function given(any: () => never): readonly (() => unknown)[] {
       }
     },
     () => findCardIdByCode(ctx, storeId, code),
-    () => findByCode(ctx, { storeId, code, now: 1 }),
+    () => findByCode(ctx, { storeId, codes: [code], now: 1 }),
     () => insertCode(ctx, { storeId, cardId, code }),
     () => insertChosenCode(ctx, { storeId, cardId, code }),
     () => insertUnsoldCode(ctx, { storeId, code, isGenerated: true }),
-    () => findChosenCode(ctx, storeId, code),
+    () => findChosenCodes(ctx, storeId, [code]),
     () => findIdempotencyRecords({ storeId, digests: [digest, digest] }),
     () => findExternalUse({ storeId, kind: 'card', digests: [digest, digest] }),
     () => heldAt(storeId, [1, 2], 1),

@@ -6,7 +6,7 @@ import { CodeCohorts } from '../../src/core/cards/storage/code-cohorts.ts';
 import type { Context } from '../../src/core/storage/context.ts';
 import { noDetails, type CardDetails } from '../../src/core/cards/domain/fields.ts';
 import type { CardChanges } from '../../src/core/cards/domain/card.ts';
-import { parseCode } from '../../src/core/cards/domain/code.ts';
+import { readGivenCode } from '../../src/core/cards/domain/given-code.ts';
 import { currencyOf } from '../../src/core/money/domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../../src/core/domain/email-address.ts';
 import { FieldErrors } from '../../src/core/domain/fault.ts';
@@ -104,9 +104,9 @@ export function email(text: string): EmailAddress {
 }
 
 export function code(text: string): Secret {
-  const parsed = parseCode(text);
+  const parsed = readGivenCode(text);
   if (!parsed.ok) throw new Error(`${text} is not a code: ${parsed.error}`);
-  return parsed.value;
+  return parsed.value[0].code;
 }
 
 export type IssueOptions = Partial<Omit<IssueCommand, 'store' | 'details'> & CardDetails>;

@@ -234,7 +234,7 @@ test('words, percentages and codes are read as spreadsheets write them', () => {
   assert.ok(parsed.ok, JSON.stringify(parsed.ok ? '' : parsed.errors));
   const [card] = parsed.cards;
   assert.deepEqual(
-    [card?.customer?.address, card?.emails, card?.vat, card?.code?.reveal()],
+    [card?.customer?.address, card?.emails, card?.vat, card?.code?.code.reveal()],
     ['Ada@example.com', undefined, { kind: 'single_purpose', rate: '7.7' }, '0012345678901'],
   );
   const rejected = parse('amount;code\n1;1,23457E+15\n');
@@ -340,7 +340,7 @@ test('all fields of a new card can be columns', () => {
   assert.ok(parsed.ok);
   const [card] = parsed.cards;
   assert.deepEqual(
-    { ...card, code: card?.code?.reveal(), value: card?.value.minor },
+    { ...card, code: card?.code?.code.reveal(), value: card?.value.minor },
     {
       value: 1_000n,
       details: {

@@ -12,7 +12,7 @@ function lineOf(meaning: SearchMeaning): string {
     case 'code':
       return meaning.otherwise
         ? `code or ${meaning.otherwise.name}=${meaning.otherwise.value}`
-        : `code ${meaning.code.reveal()}`;
+        : `code ${meaning.readings[0].code.reveal()}`;
     case 'filter':
       return [meaning.filter, ...meaning.others].map(({ name, value }) => `${name}=${value}`).join(' or ');
     case 'nothing':
@@ -35,6 +35,11 @@ const meanings: readonly (readonly [typed: string, meaning: string])[] = [
   ['code: qhrzqtfbrzmzkfze', 'code or text=code: qhrzqtfbrzmzkfze'],
   ['the qhrzqtfbrzmzkfze or 7f3k9mqxvkhh22p0', 'code 7f3k9mqxvkhh22p0'],
   ['7f3k9mqxvkhh22p07f3k9mqxvkhh22p0', 'wrong-code'],
+  // As scanners type them on a German and on a French keyboard, and in a link.
+  ['qrhyqtfbrymzkfye-7', 'code qrhyqtfbrymzkfye7'],
+  ['(5”ye', 'text=(5”ye'],
+  ['&é"azerty&é"azer', 'code azertyazer'],
+  ['https://cards.example/b/card#7F3K9MQXVKHH22P0', 'code 7f3k9mqxvkhh22p0'],
   ['Margaret', 'code or text=Margaret'],
   ['Emma Watt', 'code or text=Emma Watt'],
   ['1002003004', 'code or order_id=1002003004'],

@@ -3,17 +3,16 @@ import test from 'node:test';
 import fc from 'fast-check';
 import {
   codeAlphabet,
-  codePattern,
   lastCharactersOf,
   lastCharactersPattern,
-  parseCode,
   parseLastCharacters,
   randomCode,
   randomTag,
   tagOf,
 } from '../../src/core/cards/domain/code.ts';
+import { readGivenCode } from '../../src/core/cards/domain/given-code.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { anyUnits, errorOf, show, valueOf } from './samples.ts';
+import { errorOf, show, valueOf } from './samples.ts';
 
 test('a random code is the tag and 12 symbols, one of each of 12 random bytes', () => {
   const asked: number[] = [];
@@ -82,98 +81,8 @@ test('a random code is parsed unchanged', () => {
         () => bytes.subarray(4),
         randomTag(() => bytes.subarray(0, 4)),
       );
-      assert.equal(valueOf(parseCode(code.reveal())).reveal(), code.reveal());
+      assert.equal(valueOf(readGivenCode(code.reveal()))[0].code.reveal(), code.reveal());
     }),
-  );
-});
-
-test('a custom code is stored in lower case, without spaces and hyphens', async (t) => {
-  const cases = {
-    'SPRING-2031-0001': 'spring20310001',
-    abcdefgh: 'abcdefgh',
-    ABCDEFGH: 'abcdefgh',
-    'ab cd ef gh': 'abcdefgh',
-    ' -ab--cd  efgh- ': 'abcdefgh',
-    '12345678': '12345678',
-    iloUILO0: 'ilouilo0',
-    '12345678901234567890': '12345678901234567890',
-    '1234-5678-9012-3456-7890': '12345678901234567890',
-  };
-  for (const [text, canonical] of Object.entries(cases)) {
-    await t.test(show(text), () => {
-      assert.equal(valueOf(parseCode(text)).reveal(), canonical);
-      assert.match(text, new RegExp(codePattern));
-    });
-  }
-});
-
-test('a code has 8 to 20 letters or digits; separators do not count', async (t) => {
-  const texts = [
-    '',
-    ' ',
-    '--------',
-    '1234567',
-    '1-2-3-4-5-6-7',
-    '1234567 ',
-    '1'.repeat(21),
-    `${'12 '.repeat(10)}1`,
-  ];
-  for (const text of texts) {
-    await t.test(show(text), () => {
-      assert.equal(errorOf(parseCode(text)), 'must have 8 to 20 letters or digits');
-      assert.doesNotMatch(text, new RegExp(codePattern));
-    });
-  }
-});
-
-test('a code consists of ASCII letters and digits only', async (t) => {
-  const texts = [
-    'abcdefgh_', 'abcdefgh.', 'abcdefgh\n', 'abcdefgh\t', '\u00a0abcdefgh', 'abcd\u2011efgh', 'abcd–efgh', 'äbcdefgh', 'ａｂｃｄｅｆｇｈ',
-    '١٢٣٤٥٦٧٨', 'abcdefg\u0000', '😀😀😀😀', '\ud800abcdefgh', 'abcd/efgh', 'abcd+efgh', 'abcd\u00adefgh', 'abcd\u200befgh',
-    // The lower case of the Kelvin sign is the ASCII letter k.
-    '\u212aelvin123',
-    // The upper case of the long s is the ASCII letter S.
-    '\u017fpring12',
-  ]; // prettier-ignore
-  for (const text of texts) {
-    await t.test(show(text), () => {
-      assert.equal(errorOf(parseCode(text)), 'must consist of the letters A to Z and digits');
-      assert.doesNotMatch(text, new RegExp(codePattern));
-    });
-  }
-});
-
-test('a value of another type is not a code', () => {
-  for (const value of [12_345_678, null, undefined, true, ['abcdefgh'], { code: 'abcdefgh' }]) {
-    assert.equal(errorOf(parseCode(value)), 'must be a string of 8 to 20 letters or digits');
-  }
-});
-
-test('case and separators do not change a code', () => {
-  const symbol = fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyz'.split(''));
-  const separators = fc.stringMatching(/^[ -]{0,3}$/);
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(symbol, fc.boolean(), separators), { minLength: 8, maxLength: 20 }),
-      separators,
-      (parts, start) => {
-        const written =
-          start + parts.map(([one, isUpper, after]) => (isUpper ? one.toUpperCase() : one) + after).join('');
-        assert.equal(valueOf(parseCode(written)).reveal(), parts.map(([one]) => one).join(''));
-        assert.match(written, new RegExp(codePattern));
-      },
-    ),
-    { numRuns: 1_000 },
-  );
-});
-
-test('the error of an invalid code does not contain it', () => {
-  fc.assert(
-    fc.property(fc.oneof(anyUnits, fc.stringMatching(/^[0-9A-Z-]{21,30}$/)), (text) => {
-      const parsed = parseCode(text);
-      if (!parsed.ok && text.trim().length > 4) assert.ok(!parsed.error.includes(text.trim()));
-    }),
-    { numRuns: 1_000 },
   );
 });
 

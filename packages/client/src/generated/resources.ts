@@ -6,7 +6,7 @@ import type { ConditionalWriteOptions, RequestOptions, WriteOptions } from '../o
 import type * as t from './types.ts';
 
 export interface CardsSearchQuery {
-  /** The last 4 characters of the code, case-insensitive. */
+  /** The last 4 characters of the code, case-insensitive. Letters that look like digits, and the keys of a German, Swiss, French or Belgian keyboard, are other readings; a card that matches as given precedes theirs. */
   last_characters: string;
   /** The email address of the card’s customer or recipient. */
   email: string;

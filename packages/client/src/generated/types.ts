@@ -1168,7 +1168,7 @@ export interface CreateGiftCard {
   notify?: boolean | null | undefined;
   /** true: the card is suspended until it is resumed, for example while a payment is checked. Its emails are sent when it is resumed. */
   suspend?: boolean | null | undefined;
-  /** The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters. */
+  /** The store’s own code, or that of a printed card in stock: 8 to 20 letters or digits, case-insensitive; other characters are ignored. A code that the store has ever used is rejected, and as the code of a new card also a link, a masked code (`xxxx-xxxx-xxxx-9012`), one symbol repeated, a run such as `12345678`, fewer than 4 different symbols, and a code that can be read as that of a printed card. By default the server generates a random code of 16 characters. */
   code?: string | null | undefined;
   /** The customer’s id on the storefront, as the app proxy sends it in `logged_in_customer_id`: an integer below 2^53, unique in the store. null: none. */
   storefront_customer_id?: number | null | undefined;
@@ -1306,7 +1306,7 @@ export interface CreateBatch {
         notify?: boolean | null | undefined;
         /** true: the card is suspended until it is resumed, for example while a payment is checked. Its emails are sent when it is resumed. */
         suspend?: boolean | null | undefined;
-        /** The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters. */
+        /** The store’s own code, or that of a printed card in stock: 8 to 20 letters or digits, case-insensitive; other characters are ignored. A code that the store has ever used is rejected, and as the code of a new card also a link, a masked code (`xxxx-xxxx-xxxx-9012`), one symbol repeated, a run such as `12345678`, fewer than 4 different symbols, and a code that can be read as that of a printed card. By default the server generates a random code of 16 characters. */
         code?: string | null | undefined;
         /** The customer’s id on the storefront, as the app proxy sends it in `logged_in_customer_id`: an integer below 2^53, unique in the store. null: none. */
         storefront_customer_id?: number | null | undefined;
@@ -1389,14 +1389,14 @@ export interface VoidStock {
 }
 
 export interface LookUp {
-  /** The full code, case-insensitive; spaces and hyphens are ignored. */
+  /** The full code of 8 to 20 letters or digits, as a person typed or a scanner read it. A link to the page of the card is its code; what scanners and magnetic stripes add, quotation marks and a label such as `Code:` are removed, and all other characters are ignored. If the store has never used the code as it is, its other readings are tried in the same lookup, and the first that the store has used counts: O for 0, I and L for 1; the same keys on a German, Swiss, French or Belgian keyboard; of digits, one leading zero more or less. */
   code: string;
   /** The email address of the card’s customer or recipient. It is compared only while the failed lookups of all visitors are used up: then a code that the store chose is not found without it. */
   email?: string | null | undefined;
 }
 
 export interface Redeem {
-  /** The full code, case-insensitive; spaces and hyphens are ignored. */
+  /** The full code of 8 to 20 letters or digits, as a person typed or a scanner read it. A link to the page of the card is its code; what scanners and magnetic stripes add, quotation marks and a label such as `Code:` are removed, and all other characters are ignored. If the store has never used the code as it is, its other readings are tried in the same lookup, and the first that the store has used counts: O for 0, I and L for 1; the same keys on a German, Swiss, French or Belgian keyboard; of digits, one leading zero more or less. */
   code: string;
   /** The email address of the card’s customer or recipient. It is compared only while the failed lookups of all visitors are used up: then a code that the store chose is not found without it. */
   email?: string | null | undefined;

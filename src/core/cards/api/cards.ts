@@ -22,7 +22,7 @@ import type { RequestContext } from '../../../http/request-context.ts';
 import { findRepeatedObject } from '../../requests/service/external-ids.ts';
 import { locationOf } from '../../stores/service/location.ts';
 import { findEmailSettings } from '../../emails/storage/email.ts';
-import { findChosenCode } from '../../stocks/storage/code.ts';
+import { findChosen } from '../../stocks/service/activation.ts';
 import { resolved, parallel } from '../../../database/sql/sql.ts';
 import type { WriteScope } from '../../../database/storage.ts';
 import { detailFields } from './card-fields.ts';
@@ -141,8 +141,10 @@ export const createGiftCard = write({
     if (values.stock && !values.code && !errors.has('code')) errors.add('code', 'is required with stock');
   },
   countCodes: ({ code }) => (code ? 1 : 0),
-  *isServed({ ctx, store, body: { code } }) {
-    return !code || ((yield* findChosenCode(ctx, store.id, code))?.isGenerated ?? false);
+  *isServed({ ctx, store, body: { code, stock } }) {
+    if (!code) return true;
+    const { used } = yield* findChosen(ctx, { storeId: store.id, code }, stock ?? 'optional');
+    return used?.isGenerated ?? false;
   },
   // Another request can create the same new customer, or choose the same code or external id.
   writeScope: ({ store, body: { email, recipient_email: recipient, code, external_id: externalId } }) =>
@@ -254,7 +256,7 @@ const updateFields = {
   ...(Object.fromEntries(readOnlyFields.map((name) => [name, echoed(name)])) as Readonly<
     Record<ReadOnlyField, Field<unknown, false>>
   >),
-  code: { ...fields.code, schema: echoedSchema('code') },
+  code: { ...fields.echoedCode, schema: echoedSchema('code') },
   ...settableFields,
 };
 
@@ -282,7 +284,7 @@ export const updateGiftCard = write({
   countCodes: ({ code }) => (code ? 1 : 0),
   *isServed({ ctx, store, ids, body: { code } }) {
     if (!code) return true;
-    const found = yield* lookUp(ctx, { store, code, usableOnly: false });
+    const found = yield* lookUp(ctx, { store, readings: code, usableOnly: false });
     return found.kind === 'found' && found.isGenerated && found.card.id === ids.gift_card_id;
   },
   writeScope: cardInPath,

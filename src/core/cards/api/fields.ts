@@ -1,6 +1,13 @@
 /** Every request field, once: its schema for the documentation, and its parser. */
 
-import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
+import {
+  givenCodeLengthMax,
+  readChosenCode,
+  readGivenCode,
+  readLastCharacters,
+  type ChosenCode,
+  type Readings,
+} from '../domain/given-code.ts';
 import { findCurrency } from '../../money/domain/currency.ts';
 import { dayPattern, parseDay } from '../../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
@@ -9,7 +16,6 @@ import { daySeconds, holdSecondsDefault, holdSecondsMax } from '../../money/doma
 import { decimalPattern, parseAmount, type Money } from '../../money/domain/money.ts';
 import { flagFromText, newCardFields, orNull, parseFlag, parseId } from '../domain/new-card.ts';
 import { accepted, rejected } from '../../../platform/parsed.ts';
-import type { Secret } from '../../../platform/secret.ts';
 import { instantOrDayPattern, type SendOn } from '../../emails/domain/send-on.ts';
 import { parseText, referenceLengthMax, textLengthMax } from '../../domain/text.ts';
 import { vatKinds, vatRatePattern, type VatKind } from '../../money/domain/vat.ts';
@@ -138,11 +144,23 @@ export const suspendReason = nullable<string | null>(
   (value) => parseText(value, textLengthMax),
 );
 
-export const code = nullable<Secret | null>(
-  Type.String({ pattern: codePattern }),
-  'The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters.',
+/** The other content of a text with a code. */
+const aroundCodes =
+  'A link to the page of the card is its code; what scanners and magnetic stripes add, quotation marks and a label such as `Code:` are removed, and all other characters are ignored.';
+
+export const code = nullable<ChosenCode | null>(
+  Type.String({ minLength: 1, maxLength: givenCodeLengthMax }),
+  `The store’s own code, or that of a printed card in stock: 8 to 20 letters or digits, case-insensitive; other characters are ignored. A code that the store has ever used is rejected, and as the code of a new card also a link, a masked code (\`xxxx-xxxx-xxxx-9012\`), one symbol repeated, a run such as \`12345678\`, fewer than 4 different symbols, and a code that can be read as that of a printed card. By default the server generates a random code of 16 characters.`,
   'SPRING-2031-0001',
-  newCardFields.code,
+  orNull(readChosenCode),
+);
+
+/** The code of a record that is sent back. */
+export const echoedCode = nullable<Readings | null>(
+  Type.String(),
+  'The code of the card.',
+  'SPRING-2031-0001',
+  orNull(readGivenCode),
 );
 
 export const stockUse = nullable<'required' | null>(
@@ -299,13 +317,14 @@ function isSeconds(value: unknown): value is number {
 
 /** The full code of a card. */
 export const requiredCode = required(
-  field<Secret>(
+  field<Readings>(
     Type.String({
-      pattern: codePattern,
-      description: 'The full code, case-insensitive; spaces and hyphens are ignored.',
+      minLength: 1,
+      maxLength: givenCodeLengthMax,
+      description: `The full code of 8 to 20 letters or digits, as a person typed or a scanner read it. ${aroundCodes} If the store has never used the code as it is, its other readings are tried in the same lookup, and the first that the store has used counts: O for 0, I and L for 1; the same keys on a German, Swiss, French or Belgian keyboard; of digits, one leading zero more or less.`,
       examples: ['q2m8-xk4w-9c0d-7f3k'],
     }),
-    parseCode,
+    readGivenCode,
   ),
 );
 
@@ -334,13 +353,15 @@ export const paused = flag(
 );
 
 export const searchedCharacters = required(
-  field<string>(
+  field<readonly string[]>(
     Type.String({
-      pattern: lastCharactersPattern,
-      description: 'The last 4 characters of the code, case-insensitive.',
+      minLength: 1,
+      maxLength: givenCodeLengthMax,
+      description:
+        'The last 4 characters of the code, case-insensitive. Letters that look like digits, and the keys of a German, Swiss, French or Belgian keyboard, are other readings; a card that matches as given precedes theirs.',
       examples: ['7f3k'],
     }),
-    parseLastCharacters,
+    readLastCharacters,
   ),
 );
 

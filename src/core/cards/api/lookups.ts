@@ -36,7 +36,7 @@ export const lookUpGiftCard = read({
   isServed: isCodeServed,
   *run(request) {
     const { ctx, caller, store, body } = request;
-    const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
+    const found = yield* lookUp(ctx, { store, readings: body.code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed') return yield* rejectMissed(request, found.use);
     return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
   },

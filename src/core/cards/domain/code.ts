@@ -3,7 +3,6 @@
  * stored. The *last characters* are its last four, stored in plain text for searches.
  */
 
-import { isFixedCode } from './fixed-codes.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
 import { Secret } from '../../../platform/secret.ts';
 
@@ -23,19 +22,12 @@ const randomCodeForm = /^[0-9a-hjkmnp-tv-z]{16}$/;
 
 const lastCharactersLength = 4;
 
-/** A code with separators, or a link with a code: its host and the store's domain have at most 253 characters each. */
-export const typedCodeLengthMax = 700;
-
-/** The codes that a store can choose, with separators anywhere. */
-export const codePattern = '^[ -]*(?:[0-9A-Za-z][ -]*){8,20}$';
-
 /** The last characters in a search, in either case. */
 export const lastCharactersPattern = '^[0-9A-Za-z]{4}$';
 
 /** The error of a code that the store has used. It reads after the name of the parameter. */
 export const codeTaken = 'is taken';
 
-const canonicalCode = /^[0-9a-z]{8,20}$/;
 const searchedCharacters = new RegExp(lastCharactersPattern);
 
 type RandomBytes = (length: number) => Uint8Array;
@@ -61,51 +53,6 @@ function randomSymbols(randomBytes: RandomBytes, length: number): string {
 export function tagOf(code: Secret): string | undefined {
   const text = code.reveal();
   return randomCodeForm.test(text) ? text.slice(0, tagLength) : undefined;
-}
-
-/** Parses a code that a person or a store wrote, and returns it in canonical form. */
-export function parseCode(value: unknown): Parsed<Secret> {
-  if (typeof value !== 'string') return rejected('must be a string of 8 to 20 letters or digits');
-  const text = value.replaceAll(/[ -]/g, '');
-  // Checked before lower-casing, because other scripts have letters whose lower case is ASCII.
-  if (!/^[0-9A-Za-z]*$/.test(text)) return rejected('must consist of the letters A to Z and digits');
-  const canonical = text.toLowerCase();
-  if (!canonicalCode.test(canonical)) return rejected('must have 8 to 20 letters or digits');
-  return accepted(new Secret(canonical));
-}
-
-/** Parses the code of a new card, as `parseCode` does: everyone knows the fixed codes of sandboxes. */
-export function parseNewCode(value: unknown): Parsed<Secret> {
-  const code = parseCode(value);
-  return code.ok && isFixedCode(code.value.reveal()) ? rejected('is a fixed code of sandboxes') : code;
-}
-
-/**
- * The code in a link to the page of recipients, which is its last part; undefined: the text is not such a link. A scanner
- * that types for a keyboard of another country replaces `:`, `/` and `#`, but not letters and digits.
- */
-function codeOfLink(text: string): string | undefined {
-  const parts = text.split(/[^0-9A-Za-z]+/).filter((part) => part !== '');
-  if (!/^https?$/i.test(parts[0] ?? '')) return undefined;
-  return text.includes('#') || parts.at(-2)?.toLowerCase() === 'card' ? parts.at(-1) : undefined;
-}
-
-/** Whether a text is a link, which can have been scanned: it begins with `http` and another character. */
-export function looksLikeLink(text: string): boolean {
-  return /^\s*https?[^0-9A-Za-z]/i.test(text);
-}
-
-/**
- * Parses a code that a person typed or a scanner read, with any separators or as a link, and returns it first. A random
- * code has no letters i, l and o: if there are any, the code with the digits that look like them follows.
- */
-export function parseTypedCode(value: string): Parsed<readonly Secret[]> {
-  if (value.length > typedCodeLengthMax) return rejected('must have 8 to 20 letters or digits');
-  const code = parseCode(codeOfLink(value) ?? value.replaceAll(/[\s\p{Pd}\p{Cc}\p{Cf}._/]/gu, ''));
-  if (!code.ok) return code;
-  const typed = code.value.reveal();
-  const similar = typed.replaceAll('o', '0').replaceAll(/[il]/g, '1');
-  return accepted(similar === typed ? [code.value] : [code.value, new Secret(similar)]);
 }
 
 export function lastCharactersOf(code: Secret): string {

@@ -2,13 +2,12 @@
 
 import { detailsOf, fieldFromText, readField } from './field-values.ts';
 import { byField, createdFields, type CardDetails, type CardFieldName } from './fields.ts';
-import { parseNewCode } from './code.ts';
+import { readNewCode, type ChosenCode } from './given-code.ts';
 import { findCurrency } from '../../money/domain/currency.ts';
 import { dayOf, parseDay } from '../../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
 import { parseAmount, type Money } from '../../money/domain/money.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
-import type { Secret } from '../../../platform/secret.ts';
 import { parseSendOn, type SendOn } from '../../emails/domain/send-on.ts';
 import { aboveLimit, isAbove, type Store } from '../../stores/domain/store.ts';
 import { parseVatRate, vatKinds, type Vat, type VatKind } from '../../money/domain/vat.ts';
@@ -92,7 +91,7 @@ export const newCardFields = {
   send_on: sendOn,
   notify: orNull(parseFlag) as Read<boolean | null>,
   suspend: orNull(parseFlag) as Read<boolean | null>,
-  code: orNull(parseNewCode) as Read<Secret | null>,
+  code: orNull(readNewCode) as Read<ChosenCode | null>,
   storefront_customer_id: orNull(parseId) as Read<number | null>,
   vat_kind: vatKind,
   vat_rate: orNull(parseVatRate) as Read<string | null>,
@@ -143,7 +142,7 @@ export type CardToIssue = {
   readonly storefrontCustomerId: number | null;
   readonly recipient: EmailAddress | null;
   /** The code that the store chose; null: a random one. */
-  readonly code: Secret | null;
+  readonly code: ChosenCode | null;
   /** Absent: the store's. */
   readonly vat?: Vat | null;
   /** Absent: the card is not emailed. */

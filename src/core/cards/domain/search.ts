@@ -3,9 +3,9 @@
  * be one is a code first, and becomes another search only if it cannot be a generated code.
  */
 
-import { parseCode, parseLastCharacters, tagOf } from './code.ts';
+import { parseLastCharacters, tagOf } from './code.ts';
+import { isCardLink, readGivenCode, type Readings } from './given-code.ts';
 import { parseEmail } from '../../domain/email-address.ts';
-import type { Secret } from '../../../platform/secret.ts';
 import { parseText } from '../../domain/text.ts';
 
 /** A filter of the list of cards with its value, by the names of the query parameters. */
@@ -19,7 +19,7 @@ export type SearchMeaning =
   /** It is too long, or has characters that no text of a card has. */
   | { readonly kind: 'invalid' }
   /** `otherwise`: the search if no card has the code. */
-  | { readonly kind: 'code'; readonly code: Secret; readonly otherwise: SearchFilter | null }
+  | { readonly kind: 'code'; readonly readings: Readings; readonly otherwise: SearchFilter | null }
   /** It looks like a code that was typed or scanned wrongly, which no card has. */
   | { readonly kind: 'wrong-code' }
   /** `others`: what the text can mean as well. */
@@ -42,7 +42,7 @@ export function meaningOf(typed: string): SearchMeaning {
   if (inNote !== undefined) return codeAmong(inNote, textFilter('note', inNote.trim()));
   const email = text.includes('@') ? parseEmail(text) : undefined;
   if (email?.ok) return filterOf({ name: 'email', value: email.value.address });
-  return wholeCode(text) ?? codeAmong(text, otherMeaning(text));
+  return wholeCode(text) ?? scannedCode(text) ?? codeAmong(text, otherMeaning(text));
 }
 
 function filterOf(filter: SearchFilter, others: readonly SearchFilter[] = []): SearchMeaning {
@@ -73,35 +73,49 @@ function orderOf(text: string): SearchFilter | null {
 /** The meaning of a text that is a code, with or without separators. */
 function wholeCode(text: string): SearchMeaning | null {
   if (!isGrouped(text.split(separators).filter((group) => group !== ''))) return null;
-  const code = parseCode(text);
-  if (code.ok)
-    return { kind: 'code', code: code.value, otherwise: isGenerated(code.value) ? null : fallbackOf(text) };
+  const readings = /^[0-9A-Za-z -]*$/.test(text) ? readGivenCode(text) : undefined;
+  if (readings?.ok === true && readings.value[0].way === 'exact')
+    return {
+      kind: 'code',
+      readings: readings.value,
+      otherwise: isGenerated(readings.value) ? null : fallbackOf(text),
+    };
   return isLongMixture(text) ? { kind: 'wrong-code' } : null;
+}
+
+/** The meaning of a text that a scanner has read: a link, or a generated code with what scanners and keyboards add. */
+function scannedCode(text: string): SearchMeaning | null {
+  if (/\s/.test(text)) return null;
+  const readings = readGivenCode(text);
+  if (!readings.ok || !(isCardLink(text) || isGenerated(readings.value))) return null;
+  return { kind: 'code', readings: readings.value, otherwise: null };
 }
 
 /** The meaning of a text of which a word can be a code. */
 function codeAmong(text: string, otherwise: SearchMeaning): SearchMeaning {
-  let onlyLetters: Secret | undefined;
+  let onlyLetters: Readings | undefined;
   for (const word of text.split(/[^0-9A-Za-z-]+/)) {
     if (isLongMixture(word)) return { kind: 'wrong-code' };
-    const code = parseCode(word);
-    if (!code.ok) continue;
-    if (isMixture(word)) return codeOr(code.value, otherwise);
+    const readings = readGivenCode(word);
+    if (!readings.ok || readings.value[0].way !== 'exact') continue;
+    if (isMixture(word)) return codeOr(readings.value, otherwise);
     // One generated code in 400 has no digit.
-    if (tagOf(code.value) !== undefined) onlyLetters ??= code.value;
+    if (tagOf(readings.value[0].code) !== undefined) onlyLetters ??= readings.value;
   }
   return onlyLetters ? codeOr(onlyLetters, otherwise) : otherwise;
 }
 
 /** A code, or if no card has it and it can be a word, another search. */
-function codeOr(code: Secret, otherwise: SearchMeaning): SearchMeaning {
-  const isOther = !isGenerated(code) && otherwise.kind === 'filter';
-  return { kind: 'code', code, otherwise: isOther ? otherwise.filter : null };
+function codeOr(readings: Readings, otherwise: SearchMeaning): SearchMeaning {
+  const isOther = !isGenerated(readings) && otherwise.kind === 'filter';
+  return { kind: 'code', readings, otherwise: isOther ? otherwise.filter : null };
 }
 
-/** Whether a code can have been generated, and is not a word. */
-function isGenerated(code: Secret): boolean {
-  return tagOf(code) !== undefined && hasDigit(code.reveal());
+/** Whether a code can have been generated, and is not a word: letters that look like digits make words like codes. */
+function isGenerated(readings: Readings): boolean {
+  return readings.some(
+    ({ code, way }) => way !== 'similar' && tagOf(code) !== undefined && hasDigit(code.reveal()),
+  );
 }
 
 /** More than one code, such as one that a scanner has read twice. */

@@ -3,7 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import { type Card, effectiveChanges, validateChanges, type CardChanges } from '../domain/card.ts';
 import type { EmailStatus } from '../domain/state.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import type { Readings } from '../domain/given-code.ts';
 import { type Store, aboveLimit, isAbove } from '../../stores/domain/store.ts';
 import { replaceCard, type CurrentCard } from '../storage/card.ts';
 import { findByCode } from '../storage/code.ts';
@@ -41,7 +41,7 @@ export type UpdateCommand = {
   /** The read-only fields in the request. */
   readonly echoed: ReadonlyMap<ReadOnlyField, unknown>;
   /** The code in the request, if there is one. */
-  readonly echoedCode: Secret | null;
+  readonly echoedCode: Readings | null;
   /** The versions that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
   readonly versions: readonly string[] | null;
   /** The errors of the parameters that were found before the card was read. */
@@ -186,7 +186,8 @@ function assertUpdatable(
 const cannotBeChanged = 'cannot be changed';
 
 /** The id of the card with a code; undefined if there is none. */
-function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
-  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
+function* findHolderOf(ctx: Context, store: Store, readings: Readings): Script<number | undefined> {
+  const codes = readings.map(({ code }) => code);
+  const used = yield* findByCode(ctx, { storeId: store.id, codes, now: ctx.clock.earliest() });
   return used?.isCurrent ? used.state.card.id : undefined;
 }

@@ -3,7 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import { type Card, isSuspended } from '../domain/card.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import { Secret } from '../../../platform/secret.ts';
 import type { Store } from '../../stores/domain/store.ts';
 import { insertCard } from '../storage/card.ts';
 import { insertChosenCode, insertCode } from '../storage/code.ts';
@@ -12,6 +12,7 @@ import { detailsOfActor, transferOf } from '../../money/service/transfer.ts';
 import { requireCard } from './present-card.ts';
 import type { CardDetails } from '../domain/fields.ts';
 import { codeTaken, lastCharactersOf } from '../domain/code.ts';
+import { chosenOf, type ChosenCode } from '../domain/given-code.ts';
 import { cardCreatedEvent } from '../../events/domain/event.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import { issueOf, type IssueAccount } from '../../money/domain/ledger.ts';
@@ -20,13 +21,13 @@ import { formatVat, type Vat } from '../../money/domain/vat.ts';
 import { findOrInsertCustomer, type ResolvedCustomer } from '../../customers/storage/customer.ts';
 import { recordEvent } from '../../events/storage/event.ts';
 import { endAt, insertTransfer, openChain } from '../../money/storage/transfer.ts';
-import { findChosenCode, sellCode } from '../../stocks/storage/code.ts';
+import { sellCode } from '../../stocks/storage/code.ts';
 import { withExternalId, type ExternalRequest } from '../../requests/service/external-ids.ts';
 import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../../customers/service/customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from '../../emails/service/email.ts';
 import {
-  codeError,
   findActivation,
+  findChosen,
   type Activation,
   type StockUse,
 } from '../../stocks/service/activation.ts';
@@ -47,8 +48,8 @@ export type IssueCommand = {
   /** The customer's id on the storefront; absent or null: the existing link does not change. */
   readonly storefrontCustomerId?: number | null;
   readonly recipient: EmailAddress | null;
-  /** The code that the store chose; null: a random one. */
-  readonly code: Secret | null;
+  /** The code that the store chose, canonical or as it was given; null: a random one. */
+  readonly code: Secret | ChosenCode | null;
   /** Whether a code in stock is activated; absent: it counts as used. */
   readonly stock?: StockUse;
   /** The card's VAT; absent: the store's. */
@@ -86,7 +87,7 @@ export function externalIssueOf({
     value.minor.toString(),
     expiresOn,
     vat === undefined ? 'default' : vat && formatVat(vat),
-    code && code.reveal(),
+    code && canonicalOf(code).reveal(),
   ];
   return { storeId: store.id, kind: 'card', text, actor, asked };
 }
@@ -122,7 +123,6 @@ export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
  */
 function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   const { store, value, emails } = command;
-  const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();
   // Before the first step: cards that are issued together have ids in their order.
   const id = ctx.random.id();
@@ -134,6 +134,8 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   const customer = yield* linkAndRecord(ctx, command, forCustomer);
   // After the customer: the errors of a storefront id and of the code are returned together.
   const activation = yield* findActivationOf(ctx, command);
+  const chosen = activation?.code ?? (command.code && canonicalOf(command.code));
+  const code = chosen ?? ctx.codeCohorts.generate(store.id, ctx);
   const recipient = yield* recordIfNew(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
@@ -167,7 +169,7 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   });
   yield* insertCard(card, endAt(first), command.batchId ?? null);
   const keyedCode = { storeId: store.id, cardId: card.id, code };
-  if (!command.code) yield* insertCode(ctx, keyedCode);
+  if (!chosen) yield* insertCode(ctx, keyedCode);
   else if (activation)
     yield* sellCode({ storeId: store.id, lookup: activation.lookup }, { cardId: card.id, now });
   else if (!(yield* insertChosenCode(ctx, keyedCode)))
@@ -181,9 +183,18 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
 
 function* findActivationOf(ctx: Context, command: IssueCommand): Script<Activation | undefined> {
   const { store, code, value, details, emails, stock } = command;
-  if (!code || !stock) return undefined;
+  if (!code) return undefined;
   const sendAt = emails?.sendAt ?? null;
-  return yield* findActivation(ctx, { store, code, value, expiresOn: details.expiresOn, sendAt }, stock);
+  const activated = { store, code: chosenIn(code), value, expiresOn: details.expiresOn, sendAt };
+  return yield* findActivation(ctx, activated, stock);
+}
+
+function canonicalOf(code: Secret | ChosenCode): Secret {
+  return code instanceof Secret ? code : code.code;
+}
+
+function chosenIn(code: Secret | ChosenCode): ChosenCode {
+  return code instanceof Secret ? chosenOf(code) : code;
 }
 
 /**
@@ -205,17 +216,16 @@ export function* rejectIssue(
   },
 ): Script<never> {
   const errors = foundErrors.copy();
-  const [used, linkError] = yield* parallel(
-    code ? findChosenCode(ctx, store.id, code) : resolved(undefined),
+  const [chosen, linkError] = yield* parallel(
+    code ? findChosen(ctx, { storeId: store.id, code: chosenIn(code) }, stock) : resolved(null),
     customer && storefrontCustomerId !== null
       ? findLinkError(store.id, { address: customer, storefrontCustomerId })
       : resolved(null),
   );
-  const error = code && codeError(used, stock);
-  if (error !== null) errors.add('code', error);
+  if (chosen && chosen.error !== null) errors.add('code', chosen.error);
   if (linkError !== null) errors.add('storefront_customer_id', linkError);
   if (!errors.any) throw new Error('an issue was rejected without an error');
-  throw new Fault('invalid-parameter', { errors: errors.toErrors(), failedLookups: used ? 1 : 0 });
+  throw new Fault('invalid-parameter', { errors: errors.toErrors(), failedLookups: chosen?.used ? 1 : 0 });
 }
 
 function* findOrInsert(

@@ -9,6 +9,7 @@ import {
   type PropertyOf,
 } from '../domain/fields.ts';
 import type { Card } from '../domain/card.ts';
+import { lastReadingsMax } from '../domain/given-code.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { formatVat, readVat } from '../../money/domain/vat.ts';
 import {
@@ -30,6 +31,7 @@ import {
   execute,
   sql,
   toNumber,
+  ValueList,
   type Script,
 } from '../../../database/sql/sql.ts';
 import { forUpdate, fragment, type Fragment } from '../../../database/sql/fragments.ts';
@@ -197,24 +199,27 @@ export type Searched = {
   readonly onlyStorefrontCustomerId: number | null;
 };
 
-/** Returns the cards whose code ends with `lastCharacters`, each once, unordered. */
+/** Returns the cards whose code ends with one of the `lastCharacters`, each once, unordered. */
 export function* findCardsOf(
   { storeId, address, onlyStorefrontCustomerId }: Searched,
-  lastCharacters: string,
+  lastCharacters: readonly string[],
 ): Script<readonly Card[]> {
   const [isAny, only] = [Number(onlyStorefrontCustomerId === null), onlyStorefrontCustomerId ?? 0];
+  const characters = new ValueList(
+    Array.from({ length: lastReadingsMax }, (_, place) => lastCharacters[place] ?? lastCharacters[0] ?? ''),
+  );
   const rows = yield* all(sql<CardRow>`
     select ${cardColumns}
     from customers searched
     join gift_cards g on g.store_id = searched.store_id and g.customer_id = searched.id ${withCustomers}
     where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters in (${characters})
     union all
     select ${cardColumns}
     from customers searched
     join gift_cards g on g.store_id = searched.store_id and g.recipient_id = searched.id ${withCustomers}
     where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters in (${characters})
       and (g.customer_id is null or g.customer_id <> g.recipient_id)`);
   return rows.map(toCard);
 }

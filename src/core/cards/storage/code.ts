@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { tagOfStore } from './code-cohorts.ts';
 import type { Context } from '../../storage/context.ts';
 import { tagOf } from '../domain/code.ts';
+import { readingsMax } from '../domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { sameBytes } from '../../../platform/keys.ts';
 import { cardColumns, toCardState, withCustomers, type CurrentCard, type CardStateRow } from './card.ts';
@@ -23,6 +24,7 @@ import {
   sql,
   parallel,
   toNumberOrNull,
+  ValueList,
   type Script,
 } from '../../../database/sql/sql.ts';
 
@@ -67,20 +69,20 @@ function digested(storeId: number, code: Secret): string {
   return `${storeId} ${code.reveal()}`;
 }
 
-/** A digest that a code can be stored under. */
-type PossibleDigest = { readonly digest: Uint8Array; readonly isPlain: boolean };
+/** A digest that a code can be stored under. `key`: the place of its key in the key file. */
+type PossibleDigest = { readonly digest: Uint8Array; readonly isPlain: boolean; readonly key: number };
 
 /** The digests that the code can be stored under, with every key of the key file: at most two for each key. */
 function digestsOf({ keys }: Context, storeId: number, code: Secret): readonly PossibleDigest[] {
   const plain = keys
     .digests('gift-card-code', digested(storeId, code))
-    .map((digest) => ({ digest, isPlain: true }));
+    .map((digest, key) => ({ digest, isPlain: true, key }));
   const tag = tagOf(code);
   if (tag === undefined) return plain;
   const ofTag = keys.digests('gift-card-code-tag', tagOfStore(storeId, tag));
-  return plain.flatMap(({ digest, isPlain }, place) => [
-    { digest: withTag(digest, ofTag[place] ?? digest), isPlain: false },
-    { digest, isPlain },
+  return plain.flatMap(({ digest, isPlain, key }) => [
+    { digest: withTag(digest, ofTag[key] ?? digest), isPlain: false, key },
+    { digest, isPlain, key },
   ]);
 }
 
@@ -107,24 +109,31 @@ export function* findCardIdByCode(
   storeId: number,
   code: Secret,
 ): Script<number | null | undefined> {
-  const found = yield* findByDigest(ctx, storeId, code, (lookup) =>
+  const [found] = yield* findByDigests(ctx, storeId, [code], (lookups) =>
     all(sql<CodeRow>`
-      select ${codes.names} from gift_card_codes where store_id = ${storeId} and lookup = ${lookup}`),
+      select ${codes.names} from gift_card_codes where store_id = ${storeId} and lookup in (${lookups})`),
   );
   return found && toNumberOrNull(found.row.card_id);
 }
 
 type UsedRow = CardStateRow & CodeRow & { readonly code_lookup: bigint | null };
 
+/** A code that the store has used, and which of the given ones it is. */
+type Placed<Code> = Code & { readonly place: number };
+
 /**
- * Returns the card that has or had this code, at `now` (ms), or undefined. A code of a stock takes the same statement as an
- * unknown one.
+ * Returns the first of the codes that a card has or had, or a stock, at `now` (ms); undefined: the store has used none. A
+ * code of a stock takes the same statement as an unknown one, and so does any number of codes.
  */
 export function* findByCode(
   ctx: Context,
-  { storeId, code, now }: { readonly storeId: number; readonly code: Secret; readonly now: number },
-): Script<UsedCode | UnsoldCode | undefined> {
-  const found = yield* findByDigest(ctx, storeId, code, (lookup) =>
+  {
+    storeId,
+    codes: given,
+    now,
+  }: { readonly storeId: number; readonly codes: readonly Secret[]; readonly now: number },
+): Script<Placed<UsedCode | UnsoldCode> | undefined> {
+  const [found] = yield* findByDigests(ctx, storeId, given, (lookups) =>
     all(sql<UsedRow>`
       select ${cardColumns}, k.digest, k.lookup, k.card_id, g.code_lookup,
         case when g.held = 0 then 0 else (
@@ -133,31 +142,57 @@ export function* findByCode(
         ) end as expired_held
       from gift_card_codes k
       left join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}
-      where k.store_id = ${storeId} and k.lookup = ${lookup}`),
+      where k.store_id = ${storeId} and k.lookup in (${lookups})`),
   );
   if (!found) return undefined;
-  const { row, isGenerated } = found;
+  const { row, isGenerated, place } = found;
   const { lookup, code_lookup: current } = row;
-  if (row.card_id === null) return { state: null, lookup, isCurrent: false, isGenerated };
+  if (row.card_id === null) return { state: null, lookup, isCurrent: false, isGenerated, place };
   const isCurrent = current === null || current === lookup;
-  return { state: toCardState(row), lookup, isCurrent, isGenerated };
+  return { state: toCardState(row), lookup, isCurrent, isGenerated, place };
 }
 
-/** Returns the row with one of the code's digests. All are looked up, whether or not the first one is found. */
-export function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
+type Found<Row> = {
+  readonly row: Row;
+  /** The place of its code among those that were looked for. */
+  readonly place: number;
+  readonly isGenerated: boolean;
+};
+
+/** Digests of one key that one statement looks for. */
+const lookupsMax = 2 * readingsMax;
+
+/**
+ * Returns the rows with one of the digests of the codes, in the order of the codes. One statement for each key looks for the
+ * same number of values, whatever the number of codes.
+ */
+export function* findByDigests<Row extends Pick<CodeRow, 'digest'>>(
   ctx: Context,
   storeId: number,
-  code: Secret,
-  find: (lookup: bigint) => Script<readonly Row[]>,
-): Script<{ readonly row: Row; readonly isGenerated: boolean } | undefined> {
-  const possible = digestsOf(ctx, storeId, code);
-  const found = yield* parallel(...possible.map(({ digest }) => find(lookupOf(digest))));
-  for (const row of found.flat()) {
+  given: readonly Secret[],
+  find: (lookups: ValueList) => Script<readonly Row[]>,
+): Script<readonly Found<Row>[]> {
+  const possible = given.flatMap((code, place) =>
+    digestsOf(ctx, storeId, code).map((digest) => ({ ...digest, place })),
+  );
+  const keys = [...Map.groupBy(possible, ({ key }) => key).values()];
+  const found = yield* parallel(
+    ...keys.map((ofKey) => {
+      const lookups = ofKey.map(({ digest }) => lookupOf(digest));
+      assert(lookups.length <= lookupsMax);
+      return find(
+        new ValueList(Array.from({ length: lookupsMax }, (_, at) => lookups[at] ?? lookups[0] ?? 0n)),
+      );
+    }),
+  );
+  const rows = found.flat().flatMap((row): readonly Found<Row>[] => {
     const stored = possible.filter(({ digest }) => sameBytes(row.digest, digest));
+    const [named] = stored;
     // Both digests of a chosen code are equal with a probability of 2^-24.
-    if (stored.length > 0) return { row, isGenerated: !stored.some(({ isPlain }) => isPlain) };
-  }
-  return undefined;
+    const isGenerated = !stored.some(({ isPlain }) => isPlain);
+    return named ? [{ row, place: named.place, isGenerated }] : [];
+  });
+  return rows.toSorted((left, right) => left.place - right.place);
 }
 
 type GivenCode = { readonly storeId: number; readonly cardId: number; readonly code: Secret };

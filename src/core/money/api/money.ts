@@ -5,7 +5,7 @@ import type { Transfer } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { transactionOf } from '../../cards/domain/record.ts';
 import { transactionSchema } from '../../cards/domain/schemas.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import type { Readings } from '../../cards/domain/given-code.ts';
 import { lookUp } from '../../cards/service/lookup.ts';
 import { showMovement } from '../service/movements.ts';
 import { credit, debit, reverse, type MovementResult } from '../service/spend.ts';
@@ -93,11 +93,11 @@ function askedDebit(
  * @returns null: it is not a repetition.
  */
 function* findRepeatedRedemption(
-  request: Viewer & Naming<ExternalBody & { code: Secret; amount: Money; partial?: boolean }>,
+  request: Viewer & Naming<ExternalBody & { code: Readings; amount: Money; partial?: boolean }>,
 ) {
   const { ctx, store, body } = request;
   if ((body.external_id ?? null) === null) return null;
-  const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: false });
+  const found = yield* lookUp(ctx, { store, readings: body.code, usableOnly: false });
   if (found.kind === 'missed') return null;
   const asked = externalRequestOf(request, 'transaction', askedDebit(found.card.id, body));
   const id = asked && (yield* findRepeatedIfSame(ctx, asked));
@@ -134,7 +134,7 @@ export const redeemGiftCard = write({
   *run(request) {
     const { ctx, caller, store, body } = request;
     const { code, amount, partial = false } = body;
-    const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
+    const found = yield* lookUp(ctx, { store, readings: code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed')
       return (yield* findRepeatedRedemption(request)) ?? (yield* rejectMissed(request, found.use));
     const { card, codeLookup } = found;

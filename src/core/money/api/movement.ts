@@ -8,7 +8,7 @@ import type { Money } from '../domain/money.ts';
 import { spendableRecordOf, tillRecordOf } from '../../cards/domain/record.ts';
 import type { Caller } from '../../../http/auth.ts';
 import { cardEtagOf } from '../../../http/etag.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import type { Readings } from '../../cards/domain/given-code.ts';
 import type { Context } from '../../storage/context.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { isAddressOf, lookUp, type CodeUse } from '../../cards/service/lookup.ts';
@@ -139,12 +139,12 @@ export function* isCodeServed({
   body: { code, email = null },
   requestContext: { lookup },
 }: Pick<
-  ReadRequest<string, unknown, { readonly code?: Secret; readonly email?: EmailAddress | null }>,
+  ReadRequest<string, unknown, { readonly code?: Readings; readonly email?: EmailAddress | null }>,
   'ctx' | 'caller' | 'store' | 'body' | 'requestContext'
 >): Script<boolean> {
   // Without a code, the request has errors.
   if (!code) return true;
-  const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
+  const found = yield* lookUp(ctx, { store, readings: code, usableOnly: !mayRead(caller) });
   const isGenerated =
     found.kind === 'found'
       ? found.isGenerated

@@ -6,19 +6,18 @@
 import type { Context } from '../../storage/context.ts';
 import type { Card } from '../../cards/domain/card.ts';
 import { spendStateOf } from '../../cards/domain/state.ts';
-import { parseTypedCode } from '../../cards/domain/code.ts';
+import { readGivenCode, type Reading, type Readings } from '../../cards/domain/given-code.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import type { Fault } from '../../domain/fault.ts';
 import type { Transfer } from '../../money/domain/ledger.ts';
-import type { Secret } from '../../../platform/secret.ts';
 import { actorOf, isPermitted, type StaffMember } from '../domain/staff.ts';
 import type { Store } from '../../stores/domain/store.ts';
 import { findRefilledAt, type LookupCaller } from '../../stores/storage/lookup-throttle.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import { findTransfer } from '../../money/storage/transfer.ts';
-import { findChosenCode, type StockedCode } from '../../stocks/storage/code.ts';
+import { findStockedCode, type StockedCode } from '../../stocks/storage/code.ts';
 import { listUsableCards } from '../../cards/storage/usable-cards.ts';
-import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../../cards/service/lookup.ts';
+import { lookUp, usesByKind, type UsesByKind } from '../../cards/service/lookup.ts';
 import {
   failuresLeft,
   releaseLookups,
@@ -60,7 +59,7 @@ export type SearchOutcome<Result> =
   | { readonly kind: 'found'; readonly result: Result }
   | ({ readonly kind: 'missed' } & UsesByKind)
   /** The code is of a printed card that the member may sell. */
-  | { readonly kind: 'unsold'; readonly code: Secret; readonly stocked: StockedCode }
+  | { readonly kind: 'unsold'; readonly reading: Reading; readonly stocked: StockedCode }
   | { readonly kind: 'throttled'; readonly fault: Fault };
 
 /**
@@ -83,59 +82,45 @@ function* searchWithinBudget<Result>(
   return found;
 }
 
-/**
- * The card with one of the codes, a usable one if there is one.
- * @param codes a typed code, and what it can have been misread from.
- */
-function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Script<Found<Card>> {
-  const uses: CodeUse[] = [];
-  let unusable: Card | undefined;
-  for (const code of codes) {
-    const found = yield* lookUp(ctx, { store, code, usableOnly: false });
-    if (found.kind === 'missed') {
-      if (found.use) uses.push(found.use);
-    } else if (spendStateOf(found.card, today(ctx, store)) === 'active')
-      return { kind: 'found', result: found.card };
-    else unusable ??= found.card;
-  }
-  return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', ...usesByKind(uses) };
-}
+/** A card, and the reading of the given code that is its code. */
+export type FoundCard = { readonly card: Card; readonly reading: Reading };
 
-/** Searches as `searchCodes` does; finds a printed card for a member who may sell it. */
-function* searchCards(
+/** Finds the card with a code; a printed card only for a member who may sell it. */
+function* searchCode(
   ctx: Context,
   { store, member }: Searcher,
-  codes: readonly Secret[],
-): Script<Found<Card>> {
-  const found = yield* searchCodes(ctx, store, codes);
-  if (found.kind !== 'missed' || found.stocked.length === 0 || !isPermitted(member, 'useTill')) return found;
-  for (const code of codes) {
-    const stocked = (yield* findChosenCode(ctx, store.id, code))?.stocked;
-    if (stocked?.soldAt === null && stocked.voidedAt === null) return { kind: 'unsold', code, stocked };
+  readings: Readings,
+): Script<Found<FoundCard>> {
+  const found = yield* lookUp(ctx, { store, readings, usableOnly: false });
+  if (found.kind === 'found') return { kind: 'found', result: found };
+  const { use } = found;
+  if (use?.kind === 'stocked' && isPermitted(member, 'useTill')) {
+    const stocked = yield* findStockedCode({ storeId: store.id, lookup: use.lookup });
+    if (stocked?.soldAt === null && stocked.voidedAt === null)
+      return { kind: 'unsold', reading: use.reading, stocked };
   }
-  return found;
+  return { kind: 'missed', ...usesByKind(use ? [use] : []) };
 }
 
 /**
  * Finds the card with a code, which can be one that is not usable: the person has the whole code. For a member who cannot
  * read cards, such a card uses up the budget as an unknown code does. A member who may sell it finds a printed card.
- * @param codes a typed code, and what it can have been misread from.
  */
 export function* findCardByCode(
   ctx: Context,
   searcher: Searcher,
-  codes: readonly Secret[],
-): Script<SearchOutcome<Card>> {
+  readings: Readings,
+): Script<SearchOutcome<FoundCard>> {
   const { store, member } = searcher;
-  const isCounted = (card: Card): boolean =>
+  const isCounted = ({ card }: FoundCard): boolean =>
     !isPermitted(member, 'readCards') && spendStateOf(card, today(ctx, store)) !== 'active';
-  return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
+  return yield* searchWithinBudget(ctx, searcher, () => searchCode(ctx, searcher, readings), isCounted);
 }
 
 /** The refunded entries: the entry of a receipt, or one of the entries of a card. */
 export type RefundTarget =
   | { readonly kind: 'entry'; readonly transfer: Transfer }
-  | { readonly kind: 'card'; readonly cardId: number };
+  | { readonly kind: 'card'; readonly cardId: number; readonly reading: Reading };
 
 /**
  * Finds a receipt or a card, which can be one that is not usable.
@@ -152,12 +137,12 @@ export function* findForRefund(
     const id = /^\d{16}$/.test(number) ? ctx.keys.publicIds.read(Number(number)) : undefined;
     const transfer = id === undefined ? undefined : yield* findTransfer(store.id, id);
     if (transfer) return { kind: 'found', result: { kind: 'entry', transfer } };
-    const codes = parseTypedCode(typed);
-    if (!codes.ok) return missed;
-    const found = yield* searchCodes(ctx, store, codes.value);
+    const readings = readGivenCode(typed);
+    if (!readings.ok) return missed;
+    const found = yield* lookUp(ctx, { store, readings: readings.value, usableOnly: false });
     return found.kind === 'found'
-      ? { kind: 'found', result: { kind: 'card', cardId: found.result.id } }
-      : found;
+      ? { kind: 'found', result: { kind: 'card', cardId: found.card.id, reading: found.reading } }
+      : { kind: 'missed', ...usesByKind(found.use ? [found.use] : []) };
   });
 }
 

@@ -7,23 +7,27 @@ import { Fault } from '../../domain/fault.ts';
 import type { Money } from '../../money/domain/money.ts';
 import { expiryOf, valueError, writtenValues } from '../domain/stock.ts';
 import type { Store } from '../../stores/domain/store.ts';
+import type { ChosenCode } from '../../cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
-  findChosenCode,
+  findChosenCodes,
   findStockedCode,
   type LookupKey,
   type StockedCode,
   type UsedChosenCode,
 } from '../storage/code.ts';
 
-/** `required`: the code must be in stock; `optional`: it can be, and is activated then. */
-export type StockUse = 'required' | 'optional';
+/**
+ * `required`: the code must be in stock. `given`: its first reading that the store has used can be in stock, and is activated
+ * then; if the store has used none, it is a new code. `optional`: the code as it was given can be in stock.
+ */
+export type StockUse = 'required' | 'given' | 'optional';
 
 /** A card that can become that of a code in stock. */
 type Activated = {
   readonly store: Store;
-  readonly code: Secret;
+  readonly code: ChosenCode;
   readonly value: Money;
   readonly expiresOn: string | null;
   /** When its email is sent (ms); null: it is not scheduled. */
@@ -31,40 +35,70 @@ type Activated = {
 };
 
 /** A code in stock that becomes a card, and the last valid day of the card; null: it never expires. */
-export type Activation = StockedCode & { readonly expiresOn: string | null };
+export type Activation = StockedCode & {
+  /** The reading that is in stock. */
+  readonly code: Secret;
+  readonly expiresOn: string | null;
+};
+
+/** The error of a code that a stock has in another reading. It reads after the name of the parameter. */
+const readsAsPrinted = 'can be read as that of a printed card, which is another one';
+
+/** The state of a chosen code. */
+export type Chosen = {
+  /** The printed card that it is of; null: of none. */
+  readonly stocked: StockedCode | null;
+  /** Its first reading that the store has used; undefined: it has used none. */
+  readonly used: UsedChosenCode | undefined;
+  /** The reason why it cannot be used; null: it can. It reads after the name of the parameter. */
+  readonly error: string | null;
+};
 
 /**
- * The error of a chosen code; null: it can be used. The message reads after the name of the parameter.
- * @param used undefined: the store has never used it.
+ * Finds what a chosen code is. Of a code that names a printed card, the first reading that the store has used counts. If
+ * the code can be that of a new card, only the code as it was given is activated.
  * @param use absent: a code in stock counts as used.
  */
-export function codeError(used: UsedChosenCode | undefined, use: StockUse | undefined): string | null {
-  const stocked = used?.stocked;
-  if (use && stocked) {
-    if (stocked.voidedAt !== null) return 'was voided';
-    return stocked.soldAt === null ? null : 'was already activated';
-  }
-  if (use === 'required') return 'is not in stock';
-  return used ? codeTaken : null;
+export function* findChosen(
+  ctx: Context,
+  { storeId, code: { readings, newError } }: { readonly storeId: number; readonly code: ChosenCode },
+  use: StockUse | undefined,
+): Script<Chosen> {
+  const codes = readings.map(({ code }) => code);
+  const found = yield* findChosenCodes(ctx, storeId, codes);
+  const [used] = found;
+  const isNamed =
+    use === 'required' || use === 'given' || (used !== undefined && readings[used.place]?.way === 'exact');
+  const named = isNamed ? used : undefined;
+  if (use && named?.stocked) return { stocked: named.stocked, used, error: errorOf(named.stocked) };
+  if (use === 'required') return { stocked: null, used, error: 'is not in stock' };
+  if (named) return { stocked: null, used, error: codeTaken };
+  const error = newError ?? (found.some(({ stocked }) => stocked !== null) ? readsAsPrinted : null);
+  return { stocked: null, used, error };
+}
+
+function errorOf({ soldAt, voidedAt }: StockedCode): string | null {
+  if (voidedAt !== null) return 'was voided';
+  return soldAt === null ? null : 'was already activated';
 }
 
 /**
  * Finds the stock of a code that is activated with a card.
- * @returns undefined: the store has never used the code.
+ * @param use absent: a code in stock counts as used.
+ * @returns undefined: it can be the code of a new card.
  * @throws Fault `already-activated`; `invalid-parameter` if the code cannot be used, or the card is not what the stock
  * demands.
  */
 export function* findActivation(
   ctx: Context,
-  { store, code, value, expiresOn, sendAt }: Activated,
-  use: StockUse,
+  { store, code: given, value, expiresOn, sendAt }: Activated,
+  use: StockUse | undefined,
 ): Script<Activation | undefined> {
-  const used = yield* findChosenCode(ctx, store.id, code);
-  const stocked = used?.stocked;
+  const { stocked, error, used } = yield* findChosen(ctx, { storeId: store.id, code: given }, use);
   if (typeof stocked?.soldAt === 'number') throw alreadyActivated(stocked.soldAt);
-  const error = codeError(used, use);
   if (error !== null) throw invalid({ code: [error] }, { failedLookups: used ? 1 : 0 });
   if (!stocked) return undefined;
+  const code = given.readings[used?.place ?? 0]?.code ?? given.code;
   const { stock } = stocked;
   const expires = expiryOf(stock, ctx.clock.earliest(), store);
   const valueMessage = valueError(stock, value);
@@ -80,7 +114,7 @@ export function* findActivation(
   // The code is in stock and is not activated, so its lookup counts as a failed one.
   if (Object.keys(errors).length > 0)
     throw invalid(errors, { failedLookups: 1, extensions: writtenValues(stock) });
-  return { ...stocked, expiresOn: expires ?? expiresOn };
+  return { ...stocked, code, expiresOn: expires ?? expiresOn };
 }
 
 function invalid(

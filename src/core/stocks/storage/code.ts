@@ -3,7 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import type { Stock } from '../domain/stock.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { findByDigest } from '../../cards/storage/code.ts';
+import { findByDigests } from '../../cards/storage/code.ts';
 import {
   all,
   execute,
@@ -47,30 +47,32 @@ function toStocked(row: StockRow & CodeState): StockedCode {
 
 /** A code that the store has used. */
 export type UsedChosenCode = {
+  /** The place of the code among those that were looked for. */
+  readonly place: number;
   /** Its place in stock; null: it never had one. */
   readonly stocked: StockedCode | null;
   /** Whether the service generated it. */
   readonly isGenerated: boolean;
 };
 
-/** Returns undefined if the store has never used the code. */
-export function* findChosenCode(
+/** Returns those of the codes that the store has used, in their order. */
+export function* findChosenCodes(
   ctx: Context,
   storeId: number,
-  code: Secret,
-): Script<UsedChosenCode | undefined> {
+  codes: readonly Secret[],
+): Script<readonly UsedChosenCode[]> {
   type Row = StockRow & CodeState & { readonly digest: Uint8Array; readonly id: bigint | null };
-  const found = yield* findByDigest(ctx, storeId, code, (lookup) =>
+  const found = yield* findByDigests(ctx, storeId, codes, (lookups) =>
     all(sql<Row>`
       select k.digest, k.lookup, c.sold_at, c.voided_at as code_voided_at, c.tried_at, ${stocks.of('s')}
       from gift_card_codes k
       left join stock_codes c on c.store_id = k.store_id and c.lookup = k.lookup
       left join stocks s on s.store_id = c.store_id and s.id = c.stock_id
-      where k.store_id = ${storeId} and k.lookup = ${lookup}`),
+      where k.store_id = ${storeId} and k.lookup in (${lookups})`),
   );
-  if (!found) return undefined;
-  const { row, isGenerated } = found;
-  return { stocked: row.id === null ? null : toStocked(row), isGenerated };
+  return found.map(({ row, place, isGenerated }) => {
+    return { place, stocked: row.id === null ? null : toStocked(row), isGenerated };
+  });
 }
 
 /** The lookup value of a code of a store. */

@@ -126,9 +126,9 @@ export function* parseBatch(sent: Iterable<unknown>, place: Place): Paused<Parse
     if (steps.isDue(cardLength)) yield;
     const card = parseCard(fields, { place, index, add });
     if (!card) continue;
-    const first = card.code ? places.get(card.code.reveal()) : undefined;
+    const first = card.code ? places.get(card.code.code.reveal()) : undefined;
     if (first !== undefined) add(index, 'code', 'is the code of another card of the batch', first);
-    else if (card.code) places.set(card.code.reveal(), index);
+    else if (card.code) places.set(card.code.code.reveal(), index);
     minor += card.value.minor;
     if (minor > int64Max && minor - card.value.minor <= int64Max) add(index, 'initial_value', totalTooLarge);
     cards.push(card);

@@ -30,7 +30,8 @@ import {
   sealBatchPart,
   type BatchKey,
 } from '../storage/batch.ts';
-import { findCardIdByCode } from '../../../core/cards/storage/code.ts';
+import { chosenOf } from '../../../core/cards/domain/given-code.ts';
+import { findChosen } from '../../../core/stocks/service/activation.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
@@ -138,14 +139,14 @@ function keyDigestsOf({ keys }: Context, storeId: number, key: string): readonly
 type Line = Omit<CardToIssue, 'value' | 'code'> & { readonly minor: string; readonly code: string | null };
 
 function lineOf({ value, code, ...card }: CardToIssue): Line {
-  return { ...card, minor: value.minor.toString(), code: code && code.reveal() };
+  return { ...card, minor: value.minor.toString(), code: code && code.code.reveal() };
 }
 
 function cardOf({ minor, code, ...card }: Line, { total: { currency } }: Batch): CardToIssue {
   return {
     ...card,
     value: { minor: BigInt(minor), currency },
-    code: code === null ? null : new Secret(code),
+    code: code === null ? null : chosenOf(new Secret(code)),
   };
 }
 
@@ -202,7 +203,7 @@ function* findErrors(
   const found = yield* parallel(
     ...cards.map(({ code, customer, storefrontCustomerId, details: { externalId: text } }) =>
       parallel(
-        code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
+        code ? findChosen(ctx, { storeId: store.id, code }, undefined) : resolved(null),
         customer && storefrontCustomerId !== null
           ? findLinkError(store.id, { address: customer, storefrontCustomerId })
           : resolved(null),
@@ -210,11 +211,11 @@ function* findErrors(
       ),
     ),
   );
-  return found.flatMap(([usedBy, linkError, isIdUsed], place) => {
+  return found.flatMap(([chosen, linkError, isIdUsed], place) => {
     const { index = 0, emails } = cards[place] ?? {};
     const isUnsent = !enabled && emails !== undefined && emails.sendAt !== null;
     return [
-      ...(usedBy === undefined ? [] : [{ index, field: 'code', message: 'is taken' }]),
+      ...(chosen && chosen.error !== null ? [{ index, field: 'code', message: chosen.error }] : []),
       ...(isIdUsed ? [{ index, field: 'external_id', message: externalIdUsed }] : []),
       ...(linkError === null ? [] : [{ index, field: 'storefront_customer_id', message: linkError }]),
       ...(isUnsent

@@ -42,12 +42,12 @@ export async function findCards(page: Page): Promise<ConsoleResponse> {
     case 'wrong-code':
       return unknownCode(page, showAll);
     case 'code': {
-      const { code, otherwise } = meaning;
+      const { readings, otherwise } = meaning;
       const found = await runSearch(page.services, page.request, (searcher) =>
-        findCardByCode(page.ctx, searcher, [code]),
+        findCardByCode(page.ctx, searcher, readings),
       );
       if (found.kind === 'throttled') throw found.fault;
-      if (found.kind === 'found') return seeOther(`/cards/${page.publicId(found.result.id)}`);
+      if (found.kind === 'found') return seeOther(`/cards/${page.publicId(found.result.card.id)}`);
       const [replaced] = found.kind === 'missed' ? found.retired : [];
       if (replaced !== undefined) return await replacedCode(page, replaced);
       return otherwise ? seeOther(pathOfSearch(otherwise)) : unknownCode(page, showAll);

@@ -2,8 +2,8 @@
 
 import { designOf } from '../../../core/cards/domain/design.ts';
 import type { Card } from '../../../core/cards/domain/card.ts';
-import { lastCharactersOf, parseCode } from '../../../core/cards/domain/code.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import { lastCharactersOf } from '../../../core/cards/domain/code.ts';
+import { Secret } from '../../../platform/secret.ts';
 import { isPermitted } from '../../../core/staff/domain/staff.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { retrieve } from '../../../core/cards/service/card.ts';
@@ -50,9 +50,8 @@ async function findShown(page: Page): Promise<Found | undefined> {
   const shown = await findResult(page.services, page.request, page.param('key'), isShownCode);
   if (!shown) return undefined;
   const card = await page.read(() => retrieve(page.store.id, shown.card));
-  const code = parseCode(shown.code);
-  if (!code.ok || card.lastCharacters !== lastCharactersOf(code.value)) return undefined;
-  return { shown, card, code: code.value };
+  const code = new Secret(shown.code);
+  return card.lastCharacters === lastCharactersOf(code) ? { shown, card, code } : undefined;
 }
 
 function mayRead(page: Page): boolean {

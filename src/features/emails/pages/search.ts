@@ -45,12 +45,12 @@ async function find(page: Page): Promise<ConsoleResponse> {
     case 'wrong-code':
       return notFoundPage(page, 404, text.codeUnknown);
     case 'code': {
-      const { code, otherwise } = meaning;
+      const { readings, otherwise } = meaning;
       const found = await runSearch(page.services, page.request, (searcher) =>
-        findCardByCode(page.ctx, searcher, [code]),
+        findCardByCode(page.ctx, searcher, readings),
       );
       if (found.kind === 'throttled') throw found.fault;
-      if (found.kind === 'found') return ofCard(found.result.id);
+      if (found.kind === 'found') return ofCard(found.result.card.id);
       const [replaced] = found.kind === 'missed' ? found.retired : [];
       if (replaced !== undefined) return ofCard(replaced);
       return otherwise

@@ -3,7 +3,7 @@
 import { walletTool } from '../../wallets/pages/tools.ts';
 import { Readable } from 'node:stream';
 import { isExpired } from '../../../core/cards/domain/card.ts';
-import { parseTypedCode, typedCodeLengthMax } from '../../../core/cards/domain/code.ts';
+import { givenCodeLengthMax, readGivenCode } from '../../../core/cards/domain/given-code.ts';
 import { emailLengthMax, parseEmail } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { recipientPath } from '../../../core/emails/domain/recipient-page.ts';
@@ -49,7 +49,7 @@ function codeForm(
   const problem =
     error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`;
   return markup`<form class="panel stack" method="post" action="${path}"><div><label for="code">${shared.codeLabel}</label>
-<input class="field code" id="code" name="code" value="${typed}" maxlength="${String(typedCodeLengthMax)}" dir="ltr" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="go" required aria-describedby="${error === undefined ? '' : 'code-error '}code-hint"${invalid}${focus}>
+<input class="field code" id="code" name="code" value="${typed}" maxlength="${String(givenCodeLengthMax)}" dir="ltr" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="go" required aria-describedby="${error === undefined ? '' : 'code-error '}code-hint"${invalid}${focus}>
 ${problem}<p class="hint" id="code-hint">${texts.formHint}</p></div>
 ${asksAddress ? addressField(texts) : undefined}<button class="button first">${shared.checkBalance}</button></form>
 `;
@@ -105,16 +105,16 @@ async function search(services: ConsoleServices, request: ConsoleRequest): Promi
   const place = await placeOf(services, request);
   const { store, language } = place;
   const typed = formText(request, 'code');
-  const codes = parseTypedCode(typed);
-  if (!codes.ok) {
-    const form = { typed: typed.slice(0, typedCodeLengthMax), error: language.texts.invalid, hasFocus: true };
+  const readings = readGivenCode(typed);
+  if (!readings.ok) {
+    const form = { typed: typed.slice(0, givenCodeLengthMax), error: language.texts.invalid, hasFocus: true };
     return { response: askPage(services, place, { status: 422, form }) };
   }
   const recipient = { store, client: request.client, perHour: lookups.perHour };
   const email = parseEmail(formText(request, 'email'));
   const address = email.ok ? email.value : null;
   const outcome = await storage.write(() =>
-    findCardOfRecipient(ctx, recipient, { codes: codes.value, address }),
+    findCardOfRecipient(ctx, recipient, { readings: readings.value, address }),
   );
   if (outcome.kind === 'throttled') {
     const waitMs = (outcome.fault.retryAfterSeconds ?? 1) * 1_000;

@@ -13,6 +13,7 @@ import type { Context } from '../../../core/storage/context.ts';
 import { isDisabled, type Card } from '../../../core/cards/domain/card.ts';
 import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import type { Fault } from '../../../core/domain/fault.ts';
+import type { Readings } from '../../../core/cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { EmailSettings } from '../../../core/emails/domain/email.ts';
 import type { Logo, LogoMark } from '../../../core/stores/domain/logo.ts';
@@ -58,8 +59,7 @@ export type Recipient = RecipientLimits & {
 
 /** The code and the address that a recipient typed. */
 export type TypedCard = {
-  /** The code, and what it can have been misread from. */
-  readonly codes: readonly Secret[];
+  readonly readings: Readings;
   /** Null: none, or not an address. */
   readonly address: EmailAddress | null;
 };
@@ -87,13 +87,13 @@ export type RecipientOutcome =
 export function* findCardOfRecipient(
   ctx: Context,
   recipient: Recipient,
-  { codes, address }: TypedCard,
+  { readings, address }: TypedCard,
 ): Script<RecipientOutcome> {
   const [client, ofStore] = [clientBudget(ctx, recipient), storeBudget(ctx, recipient)];
   // Before the search, so that concurrent searches cannot exceed the budgets.
   const fault = yield* reserveLookups(client.caller, client.budget);
   const isStoreExhausted = !fault && (yield* reserveLookups(ofStore.caller, ofStore.budget)) !== null;
-  const searched = yield* searchCodes(ctx, recipient.store, codes);
+  const searched = yield* searchCode(ctx, recipient.store, readings);
   const { found } = searched;
   const isShown =
     found !== undefined &&
@@ -119,23 +119,21 @@ export function* findCardOfRecipient(
 
 type FoundCode = { readonly card: Card; readonly code: Secret; readonly isGenerated: boolean };
 
-/** Looks up all codes, whether or not the first one is found. */
-function* searchCodes(
+/** Looks up a code. A disabled card is missed. */
+function* searchCode(
   ctx: Context,
   store: Store,
-  codes: readonly Secret[],
+  readings: Readings,
 ): Script<{
   readonly found: FoundCode | undefined;
   readonly retired: readonly number[];
   readonly stocked: readonly bigint[];
 }> {
-  const searched = yield* parallel(...codes.map((code) => lookUp(ctx, { store, code, usableOnly: false })));
-  const cards = searched.flatMap((each, place) => {
-    const code = codes[place];
-    return each.kind === 'found' && code && !isDisabled(each.card) ? [{ ...each, code }] : [];
-  });
-  const uses = searched.flatMap((each) => (each.kind === 'missed' && each.use ? [each.use] : []));
-  return { found: cards[0], ...usesByKind(uses) };
+  const found = yield* lookUp(ctx, { store, readings, usableOnly: false });
+  if (found.kind === 'missed') return { found: undefined, ...usesByKind(found.use ? [found.use] : []) };
+  const { card, reading, isGenerated } = found;
+  const shown = isDisabled(card) ? undefined : { card, code: reading.code, isGenerated };
+  return { found: shown, ...usesByKind([]) };
 }
 
 /** Whether cards with chosen codes are found only with an address. */

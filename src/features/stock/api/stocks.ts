@@ -3,7 +3,12 @@
 import { startBatchesTool } from '../../batches/service/batch.ts';
 import { csvOfTable } from '../../../core/tables/service/csv-parts.ts';
 import Type from 'typebox';
-import { parseNewCode, codePattern } from '../../../core/cards/domain/code.ts';
+import {
+  givenCodeLengthMax,
+  readChosenCode,
+  readNewCode,
+  type ChosenCode,
+} from '../../../core/cards/domain/given-code.ts';
 import { orNull } from '../../../core/cards/domain/new-card.ts';
 import { Fault, type FieldErrors } from '../../../core/domain/fault.ts';
 import { decimalPattern, parseAmount, type Money } from '../../../core/money/domain/money.ts';
@@ -21,7 +26,6 @@ import { parseLine, sentLineLengthMax } from '../../../core/domain/text.ts';
 import type { RequestContext } from '../../../http/request-context.ts';
 import { limits } from '../../../platform/limits.ts';
 import { accepted, rejected, type Parsed } from '../../../platform/parsed.ts';
-import type { Secret } from '../../../platform/secret.ts';
 import * as codesOf from '../service/codes.ts';
 import * as service from '../service/stock.ts';
 import * as examples from '../../../api/examples.ts';
@@ -40,13 +44,13 @@ import {
 
 /** Codes that the caller chose, or the errors of some of them. */
 type ParsedCodes = {
-  readonly codes: readonly Secret[];
+  readonly codes: readonly ChosenCode[];
   readonly errors: readonly { readonly index: number; readonly message: string }[];
   readonly errorCount: number;
 };
 
-function parseCodes(sent: readonly unknown[]): ParsedCodes {
-  const codes: Secret[] = [];
+function parseCodes(sent: readonly unknown[], readCode: typeof readNewCode): ParsedCodes {
+  const codes: ChosenCode[] = [];
   const errors: { readonly index: number; readonly message: string }[] = [];
   let errorCount = 0;
   const add = (index: number, message: string): void => {
@@ -55,24 +59,27 @@ function parseCodes(sent: readonly unknown[]): ParsedCodes {
   };
   const places = new Map<string, number>();
   for (const [index, text] of sent.entries()) {
-    const code = parseNewCode(text);
+    const code = readCode(text);
     if (!code.ok) {
       add(index, code.error);
       continue;
     }
-    const first = places.get(code.value.reveal());
-    if (first === undefined) places.set(code.value.reveal(), index);
+    const first = places.get(code.value.code.reveal());
+    if (first === undefined) places.set(code.value.code.reveal(), index);
     else add(index, `is the same as codes[${first}]`);
     codes.push(code.value);
   }
   return { codes, errors, errorCount };
 }
 
-function codesField(description: string) {
+function codesField(readCode: typeof readNewCode, description: string) {
   return field<ParsedCodes | null>(
     Type.Union(
       [
-        Type.Array(Type.String({ pattern: codePattern }), { minItems: 1, maxItems: stockCodesMax }),
+        Type.Array(Type.String({ minLength: 1, maxLength: givenCodeLengthMax }), {
+          minItems: 1,
+          maxItems: stockCodesMax,
+        }),
         Type.Null(),
       ],
       { description, examples: [['CARD-0000-0001', 'CARD-0000-0002']] },
@@ -82,7 +89,7 @@ function codesField(description: string) {
       if (value.length === 0) return rejected('must not be empty');
       if (value.length > stockCodesMax)
         return rejected(`must have at most ${stockCodesMax.toLocaleString('en')} codes`);
-      return accepted(parseCodes(value));
+      return accepted(parseCodes(value, readCode));
     }),
   );
 }
@@ -111,6 +118,7 @@ export const stockFields = {
     example: 500,
   }),
   codes: codesField(
+    readNewCode,
     'The store’s own codes, at most 10,000, each as `code` of `POST /gift_card`. An error has the place in the list in its name: `codes[12]`.',
   ),
   fixed_value: valueField(
@@ -236,7 +244,7 @@ export const createStock = write({
       actor: caller.actor,
       apiClientId: caller.apiClientId,
       terms: { ...stockValuesOf(sentValues(body), store), validMonths: body.valid_months ?? null },
-      codes: body.codes?.codes ?? body.count ?? 0,
+      codes: body.codes?.codes.map(({ code }) => code) ?? body.count ?? 0,
     });
     after((hasSucceeded) => {
       if (hasSucceeded && !requestContext.isDryRun) requestContext.tools.of(startBatchesTool)();
@@ -294,6 +302,7 @@ export const retrieveStock = read({
 /** The parameters of `POST /stocks/{stock_id}/void`. */
 export const voidFields = {
   codes: codesField(
+    readChosenCode,
     'The codes to void, at most 10,000: all of them or none. By default, and with null, all that are left.',
   ),
 };

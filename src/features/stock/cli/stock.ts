@@ -21,7 +21,7 @@ import {
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { parseLine } from '../../../core/domain/text.ts';
 import { limits } from '../../../platform/limits.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import { readChosenCode, readNewCode, type ChosenCode } from '../../../core/cards/domain/given-code.ts';
 import { recordStockCodesRead, stockExport } from '../service/codes.ts';
 import {
   checkStock,
@@ -114,7 +114,7 @@ async function voidCodes(
   stockId: number,
   { store: domain, file, json }: Options & { readonly file?: string },
 ): Promise<void> {
-  const codes = file === undefined ? null : await readCodes(file);
+  const codes = file === undefined ? null : await readCodes(file, readChosenCode);
   await using database = await openStore(domain);
   const { ctx, storage, store } = database;
   const key = { storeId: store.id, stockId };
@@ -160,7 +160,7 @@ function addCreateCommand(stock: Command): void {
       const { count, file, json = false } = options;
       if ((count === undefined) === (file === undefined))
         throw new CommandError('either --count or --file is required');
-      const codes = file === undefined ? (count ?? 0) : await readCodes(file);
+      const codes = file === undefined ? (count ?? 0) : await readCodes(file, readNewCode);
       const name = parseLine(options.name ?? null, stockNameLengthMax);
       if (!name.ok) throw new CommandError(`--name ${name.error}`);
       await using database = await openStore(options.store);
@@ -168,7 +168,8 @@ function addCreateCommand(stock: Command): void {
       const terms = { ...readValues(options, store), validMonths: options.validMonths ?? null };
       if (typeof codes !== 'number') rejectTaken(await checkStock({ ctx, storage }, { store, codes }), file);
       const named = { store, name: name.value, apiClientId: null, ...by };
-      const created = await storage.write(() => startStock(ctx, { ...named, terms, codes }));
+      const added = typeof codes === 'number' ? codes : codes.map(({ code }) => code);
+      const created = await storage.write(() => startStock(ctx, { ...named, terms, codes: added }));
       const key = stockKeyOf(created);
       await complete(database, key, { isSilent: json, count: created.codes });
       const found = await storage.read(() => showStock(key));
@@ -203,10 +204,13 @@ async function complete(
 }
 
 /** Reads a file with one code on each line. @throws CommandError with all errors, without the codes. */
-async function readCodes(file: string): Promise<readonly Secret[]> {
+async function readCodes(
+  file: string,
+  read: Parameters<typeof parseCodeLines>[1],
+): Promise<readonly ChosenCode[]> {
   const { size } = await stat(file);
   if (size > limits.batchBodyBytesMax) throw new CommandError(`${file} has more than 4 MiB`);
-  const { codes, errors } = parseCodeLines(await readFile(file, 'utf8'));
+  const { codes, errors } = parseCodeLines(await readFile(file, 'utf8'), read);
   if (errors.length > 0) {
     const listed = errors.slice(0, stockErrorsMax).map(({ line, message }) => `  line ${line}: ${message}`);
     throw new CommandError([`${file} has errors:`, ...listed].join('\n'));

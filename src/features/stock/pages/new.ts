@@ -13,6 +13,7 @@ import {
 import { isAbove } from '../../../core/stores/domain/store.ts';
 import { parseLine } from '../../../core/domain/text.ts';
 import { Fault } from '../../../core/domain/fault.ts';
+import { readNewCode } from '../../../core/cards/domain/given-code.ts';
 import { markup } from '../../../platform/markup.ts';
 import type { CodeLines } from '../domain/code-lines.ts';
 import { addStock } from '../service/staff-stock.ts';
@@ -126,7 +127,7 @@ function readForm(page: Page, values: Values): Read {
 /** The typed codes, or how many are generated; wrong ones are in `errors`. */
 function readCodes(page: Page, values: Values, errors: Partial<Record<Field, string>>): CodeLines | number {
   const text = page.text.stock.errors;
-  const typed = readTypedCodes(page);
+  const typed = readTypedCodes(page, readNewCode);
   if ('error' in typed) errors.codes = typed.error;
   else if (typed.codes.length > 0) {
     if (values.count !== '') errors.codes = text.countOrCodes;
@@ -179,7 +180,10 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   try {
     const taken = typeof codes === 'number' ? undefined : await takenLines(page, codes);
     if (taken) return formPage(page, { values, errors: { codes: linesError(text.taken, taken) } });
-    const added = { ...named, codes: typeof codes === 'number' ? codes : codes.codes };
+    const added = {
+      ...named,
+      codes: typeof codes === 'number' ? codes : codes.codes.map(({ code }) => code),
+    };
     const { result } = await page.once(key, () => addStock(ctx, by, added));
     services.tools.of(startBatchesTool)();
     return seeOther(`/cards/stock/${result}`);

@@ -1,6 +1,7 @@
 /** Codes of printed cards that a person types or pastes. A page never has them in its response. */
 
 import { Fault } from '../../../core/domain/fault.ts';
+import type { readNewCode } from '../../../core/cards/domain/given-code.ts';
 import { parseCodeLines, type CodeLines } from '../domain/code-lines.ts';
 import { stockCodesMax } from '../../../core/stocks/domain/stock.ts';
 import { lookupsPerHour } from '../../../core/staff/service/lookup.ts';
@@ -18,9 +19,9 @@ export function linesError(text: string, lines: readonly number[]): string {
 }
 
 /** The codes of a form, at most as many as the person can look up in an hour; or the error of their field. */
-export function readTypedCodes(page: Page): CodeLines | { readonly error: string } {
+export function readTypedCodes(page: Page, read: typeof readNewCode): CodeLines | { readonly error: string } {
   const { errors: text } = page.text.stock;
-  const typed = parseCodeLines(page.request.form.get('codes') ?? '');
+  const typed = parseCodeLines(page.request.form.get('codes') ?? '', read);
   if (typed.errors.length > 0) {
     const lines = typed.errors.map(({ line }) => line);
     return { error: linesError(text.codes, lines) };

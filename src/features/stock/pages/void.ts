@@ -2,6 +2,7 @@
 
 import { leftOf } from '../../../core/stocks/domain/stock.ts';
 import { Fault } from '../../../core/domain/fault.ts';
+import { readChosenCode } from '../../../core/cards/domain/given-code.ts';
 import { markup } from '../../../platform/markup.ts';
 import { voidStockBy } from '../service/staff-stock.ts';
 import { withoutAccess } from '../../../pages/kit/without-access.ts';
@@ -44,7 +45,7 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   const { stock } = await openStock(page);
   const { errors: text } = page.text.stock;
   if (key === undefined) return await formPage(page, { notice: page.text.batches.errors.incomplete });
-  const typed = readTypedCodes(page);
+  const typed = readTypedCodes(page, readChosenCode);
   if ('error' in typed) return await formPage(page, { codes: typed.error });
   const codes = typed.codes.length > 0 ? typed.codes : null;
   try {

@@ -1,6 +1,7 @@
 /** Actions of staff with stocks of printed cards: they add stocks, read their codes, and void the rest. */
 
 import { leftOf, type CountedStock, type StockTerms } from '../../../core/stocks/domain/stock.ts';
+import type { ChosenCode } from '../../../core/cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Context } from '../../../core/storage/context.ts';
 import type { Script } from '../../../database/sql/sql.ts';
@@ -53,7 +54,7 @@ export function* voidStockBy(
   ctx: Context,
   by: ByStaff,
   stockId: number,
-  codes: readonly Secret[] | null,
+  codes: readonly ChosenCode[] | null,
 ): Script<number> {
   const { voidedNow } = yield* asStaff(ctx, by, {
     permission: 'issueBatches',

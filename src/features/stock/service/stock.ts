@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../core/storage/context.ts';
 import { codeTaken } from '../../../core/cards/domain/code.ts';
+import type { ChosenCode } from '../../../core/cards/domain/given-code.ts';
+import { findChosen } from '../../../core/stocks/service/activation.ts';
 import { stockCompletedEvent, stockVoidedEvent } from '../domain/stock-event.ts';
 import { Fault, FieldErrors } from '../../../core/domain/fault.ts';
 import {
@@ -19,11 +21,11 @@ import {
 } from '../../../core/stocks/domain/stock.ts';
 import type { Store } from '../../../core/stores/domain/store.ts';
 import { Secret } from '../../../platform/secret.ts';
-import { findCardIdByCode, insertUnsoldCode } from '../../../core/cards/storage/code.ts';
+import { insertUnsoldCode } from '../../../core/cards/storage/code.ts';
 import { recordEvent } from '../../../core/events/storage/event.ts';
 import { parallel, resolved, type Script } from '../../../database/sql/sql.ts';
 import {
-  findChosenCode,
+  findChosenCodes,
   insertStockedCode,
   voidAllCodes,
   voidCode,
@@ -133,19 +135,19 @@ export function codesOfPart(
 /** Codes that one read looks up. */
 const checkedTogether = 50;
 
-/** The codes that the store has used, at most 100 of them. */
+/** The codes that cannot be those of new cards, at most 100 of them. */
 export async function checkStock(
   { ctx, storage }: { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> },
-  { store, codes }: { readonly store: Store; readonly codes: readonly Secret[] },
+  { store, codes }: { readonly store: Store; readonly codes: readonly ChosenCode[] },
 ): Promise<readonly StockFailure[]> {
   const taken: StockFailure[] = [];
   for (let at = 0; at < codes.length && taken.length < stockErrorsMax; at += checkedTogether) {
     const some = codes.slice(at, at + checkedTogether);
     const found = await storage.read(() =>
-      parallel(...some.map((code) => findCardIdByCode(ctx, store.id, code))),
+      parallel(...some.map((code) => findChosen(ctx, { storeId: store.id, code }, undefined))),
     );
-    found.forEach((usedBy, place) => {
-      if (usedBy !== undefined) taken.push({ index: at + place, message: codeTaken });
+    found.forEach(({ error }, place) => {
+      if (error !== null) taken.push({ index: at + place, message: error });
     });
   }
   return taken.slice(0, stockErrorsMax);
@@ -260,7 +262,7 @@ export function* voidCodesOf(
     key,
     codes,
     actor,
-  }: { readonly key: StockKey; readonly codes: readonly Secret[] | null; readonly actor: string },
+  }: { readonly key: StockKey; readonly codes: readonly ChosenCode[] | null; readonly actor: string },
 ): Script<CountedStock & { readonly voidedNow: number }> {
   if (!(yield* lockStock(key))) throw new Fault('not-found');
   const now = ctx.clock.now();
@@ -270,12 +272,13 @@ export function* voidCodesOf(
   return { ...found, voidedNow };
 }
 
-function* voidChosen(ctx: Context, key: StockKey, codes: readonly Secret[]): Script<number> {
+function* voidChosen(ctx: Context, key: StockKey, codes: readonly ChosenCode[]): Script<number> {
   const now = ctx.clock.now();
   const errors = new FieldErrors();
   let voided = 0;
-  for (const [place, code] of codes.entries()) {
-    const stocked = (yield* findChosenCode(ctx, key.storeId, code))?.stocked;
+  for (const [place, { readings }] of codes.entries()) {
+    const tried = readings.map(({ code }) => code);
+    const stocked = (yield* findChosenCodes(ctx, key.storeId, tried))[0]?.stocked;
     if (stocked?.stock.id !== key.stockId) errors.add(`codes[${place}]`, 'is not in this stock');
     else if (stocked.voidedAt !== null) continue;
     else if (yield* voidCode({ ...key, lookup: stocked.lookup }, now)) voided += 1;

@@ -3,6 +3,7 @@
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Stock } from '../../../core/stocks/domain/stock.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';
+import { exactly } from '../../../core/cards/domain/given-code.ts';
 import { markup } from '../../../platform/markup.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { readOffer } from '../service/usual-amounts.ts';
@@ -68,7 +69,7 @@ type Form = { readonly typed?: string; readonly error?: string | undefined; read
 /** Takes the amount of a printed card, and the money for it. */
 export async function activationPage(
   page: Page,
-  { code, stocked: { stock, triedAt } }: Unsold,
+  { reading: { code }, stocked: { stock, triedAt } }: Unsold,
   { typed, error, key }: Form = {},
 ): Promise<PageResponse> {
   const text = page.text.tillSales;
@@ -93,7 +94,7 @@ ${payButton(text.activate)}</form>`;
 /** The form again, if the card can still be sold; otherwise the first step of a sale with the reason. */
 async function again(page: Page, code: Secret, form: Form): Promise<ConsoleResponse> {
   const found = await runSearch(page.services, page.request, (searcher) =>
-    findCardByCode(page.ctx, searcher, [code]),
+    findCardByCode(page.ctx, searcher, exactly(code)),
   );
   if (found.kind === 'unsold') return await activationPage(page, found, form);
   const error = page.text.tillSales.codeTaken;

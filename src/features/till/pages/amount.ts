@@ -1,7 +1,7 @@
 /** The amount page of the till: what a card has, and its redemption. */
 
 import { unheldOf, type Card } from '../../../core/cards/domain/card.ts';
-import { looksLikeLink, parseTypedCode } from '../../../core/cards/domain/code.ts';
+import { readGivenCode } from '../../../core/cards/domain/given-code.ts';
 import { findCurrency } from '../../../core/money/domain/currency.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { exceeds, subtract, type Money } from '../../../core/money/domain/money.ts';
@@ -166,10 +166,14 @@ async function shownCard(page: Page, form: CardForm): Promise<ConsoleResponse> {
   return await unusablePage(page, { card, state, status });
 }
 
-/** Whether a text that was entered as an amount came from a scanner: it has letters, or more digits than the card. */
+/**
+ * Whether a text that was entered as an amount came from a scanner: it is a code and not an amount, or an
+ * amount above that of the card.
+ */
 function looksScanned(text: string, amount: Money | null, available: Money): boolean {
-  if ((/[.,]/.test(text) && !looksLikeLink(text)) || !parseTypedCode(text).ok) return false;
-  return amount === null || exceeds(amount, available);
+  if (!readGivenCode(text).ok) return false;
+  const isDecimal = /[.,]/.test(text);
+  return amount === null ? !isDecimal || /[^\d.,\s]/.test(text) : !isDecimal && exceeds(amount, available);
 }
 
 type ReadForm =

@@ -1,7 +1,7 @@
 /** The till: refund a redemption to its card, and add money to a card. */
 
 import type { Card } from '../../../core/cards/domain/card.ts';
-import { typedCodeLengthMax } from '../../../core/cards/domain/code.ts';
+import { givenCodeLengthMax } from '../../../core/cards/domain/given-code.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
 import { markup } from '../../../platform/markup.ts';
@@ -57,7 +57,7 @@ ${payButton(text.findButton)}</form></div></div>`;
 async function find(page: Page): Promise<ConsoleResponse> {
   const text = texts[page.language];
   const typed = page.typed('find');
-  if (typed === '' || typed.length > typedCodeLengthMax) return findPage(page, 422, text.findMissing);
+  if (typed === '' || typed.length > givenCodeLengthMax) return findPage(page, 422, text.findMissing);
   const outcome = await runSearch(page.services, page.request, (searcher) =>
     findForRefund(page.ctx, searcher, typed),
   );
@@ -160,7 +160,7 @@ async function change(
     readonly run: (amount: Money) => Script<DoneResult>;
   },
 ): Promise<ConsoleResponse> {
-  const typed = page.typed('amount').slice(0, typedCodeLengthMax);
+  const typed = page.typed('amount').slice(0, givenCodeLengthMax);
   const amount = parseTypedAmount(typed, page.store, page.request);
   const key = requireKey(page);
   if (!amount.ok) return await show({ typed, key, error: invalidAmountText(page) });

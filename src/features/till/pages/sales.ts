@@ -2,7 +2,11 @@
 
 import { barcodeOf } from '../../../core/cards/domain/symbol.ts';
 import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
-import { parseCode } from '../../../core/cards/domain/code.ts';
+import {
+  givenCodeLengthMax,
+  readChosenCode,
+  type ChosenCode,
+} from '../../../core/cards/domain/given-code.ts';
 import { parseEmail, type EmailAddress } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
@@ -43,7 +47,6 @@ const texts = saleTexts;
 
 /** Addresses are at most 320 characters long. */
 const emailLengthMax = 400;
-const codeLengthMax = 100;
 const typedLengthMax = 40;
 
 type SentCard = { readonly amount: Money; readonly way: Way; readonly email: string; readonly key: string };
@@ -86,8 +89,8 @@ async function sell(page: Page): Promise<ConsoleResponse> {
   const typed = page.typed('email').slice(0, emailLengthMax);
   const card = { amount: amount.value, way, email: typed };
   const email = typed === '' && way !== 'email' ? null : parseEmail(typed);
-  const scanned = page.typed('code').slice(0, codeLengthMax);
-  const code = way !== 'card' || scanned === '' ? null : parseCode(scanned);
+  const scanned = page.typed('code').slice(0, givenCodeLengthMax + 1);
+  const code = way !== 'card' || scanned === '' ? null : readChosenCode(scanned);
   const errors: SaleErrors = {
     ...(way === 'card' && code === null && { code: text.codeMissing }),
     ...(code?.ok === false && { code: text.codeInvalid }),
@@ -95,7 +98,7 @@ async function sell(page: Page): Promise<ConsoleResponse> {
   };
   if (Object.keys(errors).length > 0) return await soldCardPage(page, { ...card, key, errors });
 
-  const chosen: Secret | null = code?.ok ? code.value : null;
+  const chosen: ChosenCode | null = code?.ok ? code.value : null;
   const recipient: EmailAddress | null = email?.ok ? email.value : null;
   const isEmailed = recipient !== null && (await sendsEmails(page));
   const sold = {

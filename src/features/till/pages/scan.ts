@@ -1,7 +1,8 @@
 /** The first page of the till: find a card by its code, or by the email of its customer. */
 
 import { unheldOf, type Card } from '../../../core/cards/domain/card.ts';
-import { parseTypedCode, typedCodeLengthMax } from '../../../core/cards/domain/code.ts';
+import { lastCharactersOf } from '../../../core/cards/domain/code.ts';
+import { givenCodeLengthMax, readGivenCode } from '../../../core/cards/domain/given-code.ts';
 import { parseEmail } from '../../../core/domain/email-address.ts';
 import { markup, type Markup } from '../../../platform/markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../../../core/staff/service/lookup.ts';
@@ -45,7 +46,7 @@ function scanPage(page: Page, status: Status, error?: string): PageResponse {
   const body = markup`${pendingSection(page.request, page.member.id)}
 <div class="columns"><div>${cameraFrame(page)}</div>
 <div>${linkedNotice(page)}<form data-code method="post" action="${page.basePath}/till/find"><label class="sr" for="code">${text.code}</label>
-<div class="search-line"><input class="field code" id="code" name="code" maxlength="${typedCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>
+<div class="search-line"><input class="field code" id="code" name="code" maxlength="${givenCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</form>
 <nav class="quick" aria-label="${text.others}"><a class="button" href="${page.basePath}/till/sell">${text.sellShort}</a><a class="button" href="${page.basePath}/till/refund">${text.refund}</a><a class="button" href="${page.basePath}/till/day">${text.day}</a></nav></div></div>`;
   return {
@@ -85,14 +86,14 @@ async function find(page: Page): Promise<ConsoleResponse> {
   const text = tillTexts(page.request);
   const typed = page.typed('code');
   if (typed.includes('@')) return await findByEmail(page, typed);
-  const codes = parseTypedCode(typed);
-  if (!codes.ok) return scanPage(page, 422, text.notCode);
+  const readings = readGivenCode(typed);
+  if (!readings.ok) return scanPage(page, 422, text.notCode);
   const found = await runSearch(page.services, page.request, (searcher) =>
-    findCardByCode(page.ctx, searcher, codes.value),
+    findCardByCode(page.ctx, searcher, readings.value),
   );
-  if (found.kind === 'found') return seeOther(amountPath(page, found.result.id));
+  if (found.kind === 'found') return seeOther(amountPath(page, found.result.card.id));
   if (found.kind === 'unsold') return await activationPage(page, found);
-  const tail = codes.value[0]?.reveal().slice(-4) ?? '';
+  const tail = lastCharactersOf(readings.value[0].code);
   const isReplaced = found.kind === 'missed' && found.retired.length > 0;
   return missPage(found, page.request, {
     missed: fillPlain(isReplaced ? text.replacedCode : text.unknownCode, { tail }),

@@ -7,6 +7,7 @@ import type { EmailAddress } from '../../../core/domain/email-address.ts';
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
+import type { ChosenCode } from '../../../core/cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { aboveLimit, isAbove } from '../../../core/stores/domain/store.ts';
 import { lockCard, type CardKey } from '../../../core/cards/storage/card.ts';
@@ -26,7 +27,7 @@ export type Sale = Issued & { readonly transferId: number };
 export type CardToSell = {
   readonly value: Money;
   /** The code of a blank card, or of a printed one, which is activated; null: a new one. */
-  readonly code: Secret | null;
+  readonly code: Secret | ChosenCode | null;
   readonly recipient: EmailAddress | null;
   /** Absent: no email is sent. */
   readonly emails?: CardEmails;
@@ -63,7 +64,7 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
         apiClientId: null,
         details: noDetails,
         customer: null,
-        stock: store.stockRequired ? 'required' : 'optional',
+        stock: store.stockRequired ? 'required' : 'given',
       });
       return { ...issued, transferId: yield* issueOf(ctx, issued.card) };
     },

@@ -77,7 +77,7 @@ export type PassCard = {
 export function* findPass(ctx: Context, { token, ...key }: PassRequest): Script<PassCard | undefined> {
   const code = codeOf(ctx, key, token);
   if (!code) return undefined;
-  const found = yield* findByCode(ctx, { storeId: key.storeId, code, now: ctx.clock.earliest() });
+  const found = yield* findByCode(ctx, { storeId: key.storeId, codes: [code], now: ctx.clock.earliest() });
   if (!found?.state || found.state.card.id !== key.cardId) return undefined;
   const changedAt = yield* findChangedAt({ ...key, kind: 'apple' });
   return { card: found.state.card, code: found.isCurrent ? code : null, changedAt };

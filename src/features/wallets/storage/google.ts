@@ -93,7 +93,8 @@ export function* findGoogleCard(ctx: Context, key: CardKey): Script<GoogleCard |
   const { object, sealedCode } = placed;
   if (!sealedCode) return { object, card: null, code: null };
   const code = openedCode(ctx, key, sealedCode);
-  const found = code && (yield* findByCode(ctx, { storeId: key.storeId, code, now: ctx.clock.earliest() }));
+  const found =
+    code && (yield* findByCode(ctx, { storeId: key.storeId, codes: [code], now: ctx.clock.earliest() }));
   if (code && found?.state?.card.id === key.cardId)
     return { object, card: found.state.card, code: found.isCurrent ? code : null };
   return { object, card: (yield* findCard(key.storeId, key.cardId)) ?? null, code: null };
