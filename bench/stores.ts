@@ -66,7 +66,7 @@ async function fill(root: string, environment: Environment): Promise<void> {
     proxySecret: null,
     requireSignature: false,
     customerSearch: false,
-    stockRequired: false,
+    stockRequired: 'no' as const,
     undoWindowMinutes: 0,
   };
   await using database = await openDatabase(readDatabaseConfig(environment), {

@@ -12,7 +12,12 @@ import { formatMoney, parseAmount, type Money } from '../core/money/domain/money
 import { Secret } from '../platform/secret.ts';
 import { formatDatev, type Datev } from '../core/stores/domain/datev.ts';
 import { formatVat, type Vat } from '../core/money/domain/vat.ts';
-import { undoWindowDefaultMinutes, type AccountNames } from '../core/stores/domain/store.ts';
+import {
+  stockRequirements,
+  undoWindowDefaultMinutes,
+  type AccountNames,
+  type StockRequirement,
+} from '../core/stores/domain/store.ts';
 import { changeEmailSettings } from '../core/emails/service/email.ts';
 import { changeStore, createStore, requireStore, type StoreChanges } from '../core/stores/service/store.ts';
 import { findEmailSettings } from '../core/emails/storage/email.ts';
@@ -39,7 +44,7 @@ type Options = EmailOptions & {
   readonly proxySecret?: Secret | false;
   readonly requireSignature?: boolean;
   readonly customerSearch?: boolean;
-  readonly stockRequired?: boolean;
+  readonly stockRequired?: boolean | StockRequirement;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
   readonly holdLimit?: number;
@@ -113,6 +118,12 @@ function failuresOf({ lookupFailuresPerHour: failures }: Options): number | null
   return failures === 'default' ? null : failures;
 }
 
+/** Undefined: the option is absent. */
+function stockRequirementOf({ stockRequired: when }: Options): StockRequirement | undefined {
+  if (typeof when !== 'boolean') return when;
+  return when ? 'yes' : 'no';
+}
+
 /** `none` removes the limit. */
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
@@ -140,8 +151,13 @@ function addSettings(command: Command, limitDefault = ''): Command {
     .option('--no-require-signature', 'accept requests without a signature')
     .option('--customer-search', 'allow signed-in customers to search for their own cards without a token')
     .option('--no-customer-search', 'require a token for every search')
-    .option('--stock-required', 'let tills sell only printed cards, whose codes are in stock')
-    .option('--no-stock-required', 'let tills sell any card')
+    .addOption(
+      new Option(
+        '--stock-required [when]',
+        'whether a code that is in no stock is rejected (yes, as without a value), tills ask before they sell it (ask), or it is sold (no); ask from the first stock on',
+      ).choices(stockRequirements),
+    )
+    .option('--no-stock-required', 'let tills sell any card, as --stock-required no')
     .addOption(
       new Option(
         '--undo-window <minutes>',
@@ -237,7 +253,7 @@ async function create(domain: string, options: Options): Promise<void> {
       proxySecret,
       requireSignature,
       customerSearch: options.customerSearch ?? false,
-      stockRequired: options.stockRequired ?? false,
+      stockRequired: stockRequirementOf(options) ?? 'no',
       undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
       expiringSoonDays: options.expiringSoon ?? 0,
       holdLimitDays: options.holdLimit ?? holdLimitDefaultDays,
@@ -256,7 +272,8 @@ async function update(domain: string, options: Options): Promise<void> {
   const { ctx, storage } = database;
   const { store: present } = await storage.read(() => requireStore(domain));
   const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-  const { expiringSoon, holdLimit, stockRequired } = options;
+  const { expiringSoon, holdLimit } = options;
+  const stockRequired = stockRequirementOf(options);
   const [lookupFailuresPerHour, vat, datev] = [failuresOf(options), vatOf(options), datevOf(options)];
   const changes: StoreChanges = {
     ...(name !== undefined && { name }),

@@ -45,7 +45,7 @@ export function testAccess(factory: StorageFactory): void {
       proxySecret: new Secret('hush'),
       requireSignature: true,
       customerSearch: true,
-      stockRequired: false,
+      stockRequired: 'no',
     });
     const store = await storage.write(() => createStore(ctx, given));
     const record = await storage.read(() => requireStore('tea.example'));

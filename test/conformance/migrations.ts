@@ -41,7 +41,10 @@ export function testMigrations(factory: StorageFactory): void {
     await storage.write(() =>
       execute(
         sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
-          created_at, updated_at) values (17, 'flowers.example', 'Flowers', 'EUR', 'UTC', 0, 0, 0, 0, 0)`,
+          created_at, updated_at) values (17, 'flowers.example', 'Flowers', 'EUR', 'UTC', 0, 0, 0, 0, 0),
+          (18, 'books.example', 'Books', 'EUR', 'UTC', 0, 0, 0, 0, 0)`,
+        sql`insert into stocks (store_id, id, actor, state, generated, currency, fixed_value, codes, printed, failed,
+          next_part, created_at) values (17, 6, 'test', 'running', 1, 'EUR', 500, 1, 0, 0, 0, 0)`,
         sql`insert into batches (store_id, id, actor, state, currency, cards, total, issued, issued_total, failed, next_part,
           created_at) values (17, 5, 'test', 'running', 'EUR', 2, 1000, 1, 500, 0, 1, 0)`,
         sql`insert into batch_parts (store_id, batch_id, part, lines, card_ids) values (17, 5, 0, null, '7'),
@@ -58,7 +61,12 @@ export function testMigrations(factory: StorageFactory): void {
       '7 store-work',
       // Only a file is left by its stores.
       ...(factory.isServer ? [] : ['8 moving-changes']),
+      '9 till-paper',
+      '10 stock-question',
     ]);
+    const asked = sql<{ asked: bigint }>`select stock_asked as asked from stores order by id`;
+    const stores = await storage.read(() => all(asked));
+    assert.deepEqual(stores, [{ asked: 1n }, { asked: 0n }], 'tills of stores with a stock ask');
     await storage.write(() =>
       execute(sql`
         insert into accountants (store_id, id, address, address_key, language, format, created_at)

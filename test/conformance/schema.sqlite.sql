@@ -1206,7 +1206,7 @@ CREATE TABLE stores (
   -- When it was last closed.
   closed_at integer,
   -- Where it was moved to, without a password.
-  moved_to text,
+  moved_to text, stock_asked integer not null default 0 check (stock_asked in (0, 1)),
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 

@@ -345,7 +345,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     proxy_secret: 'set',
     require_signature: true,
     customer_search: true,
-    stock_required: false,
+    stock_required: 'no',
     undo_window_minutes: 60,
     expiring_soon_days: 0,
     hold_limit_days: 7,
@@ -396,7 +396,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     issue_limit: null,
     require_signature: false,
     customer_search: false,
-    stock_required: false,
+    stock_required: 'no',
     lookup_failures_per_hour: 50,
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });

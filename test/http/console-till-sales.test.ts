@@ -29,6 +29,10 @@ async function submitSale(
   return await browser.post('/till/sell', { amount, key: hiddenValue(page, 'key'), ...form });
 }
 
+function hiddenValues(page: TestResponse, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, hiddenValue(page, name)]));
+}
+
 /** Sells a card with a new code. @returns the page of the result, and its path. */
 async function sell(browser: Browser, amount: string, form?: SaleForm) {
   const response = await submitSale(browser, amount, form);
@@ -397,7 +401,7 @@ test('only people who can change cards add money to one, within their sale limit
 
 test('a till activates a printed card with the value of its stock, once, and says if its code was tried', async () => {
   await using service = await startService({
-    stores: [{ domain: 'flowers.example', name: 'Flowers', stockRequired: true }],
+    stores: [{ domain: 'flowers.example', name: 'Flowers', stockRequired: 'yes' }],
     limits: { retiredCodesPeriodMs: 20 },
   });
   const shop = await shopOf(service, 'flowers.example');
@@ -418,7 +422,7 @@ test('a till activates a printed card with the value of its stock, once, and say
   assert.equal(wrong.status, 422);
   assert.match(plainText(wrong), /This printed card is sold for \$25\.00/);
   const unknown = await submitSale(ann, '25.00', { how: 'card', code: third });
-  assert.match(plainText(unknown), /This printed card is not in stock/);
+  assert.match(plainText(unknown), /•••• 0003 is not one of your printed cards/);
   assert.equal((await submitSale(ann, '25.00', { how: 'new' })).status, 422);
   assert.deepEqual(await cardsOf(service), []);
   const sold = await submitSale(ann, '25.00', { how: 'card', code });
@@ -449,4 +453,58 @@ test('a till activates a printed card with the value of its stock, once, and say
     (await cardsOf(service)).map(({ balance }) => Number(balance)),
     [2_500, 0],
   );
+});
+
+test('from its first stock on, a store asks before it sells a code that is in no stock', async () => {
+  await using service = await startService({ stores: [{ domain: 'flowers.example', name: 'Flowers' }] });
+  const shop = await shopOf(service, 'flowers.example');
+  const [cashier, manager] = [
+    await joinAs(service, { role: 'cashier', name: 'ann' }),
+    await joinAs(service, { role: 'manager', name: 'eve' }),
+  ];
+  const checked = async (): Promise<string | undefined> =>
+    /value="(\w+)"[^>]* checked/.exec((await cashier.get('/till/sell')).text)?.[1];
+  assert.equal(await checked(), 'new', 'a store without stock sells codes on slips');
+  const blank = await submitSale(cashier, '25.00', { how: 'card', code: 'BLANK-CARD-0001' });
+  assert.equal(blank.status, 303, blank.text);
+
+  await shop.ask('POST /stocks', { json: { codes: ['qpwx-00yz-0001', 'qpwx-00yz-0002'] } });
+  await until(async () => (await service.query('select 1 from stock_codes')).length === 2);
+  assert.equal(await checked(), 'card');
+  const wrong = 'QPWX-00YZ-0009';
+  const asked = await submitSale(cashier, '25.00', { how: 'card', code: wrong });
+  assert.equal(asked.status, 422);
+  assert.match(plainText(asked), /•••• 0009 is not one of your printed cards Nothing was sold/);
+  assert.match(plainText(asked), /\$25\.00 is kept for the next scan/);
+  assert.doesNotMatch(asked.text, /till\/sell\/own|qpwx00yz0009/i);
+  // Scanned again, on a German keyboard, and typed with O for 0.
+  const again = await cashier.post('/till/sell', {
+    ...hiddenValues(asked, ['key', 'amount', 'how', 'email']),
+    code: 'QPWX-00ZY-0001',
+  });
+  assert.equal(again.status, 303, again.text);
+  assert.equal((await submitSale(cashier, '25.00', { how: 'card', code: 'QPWX-OOYZ-OOO2' })).status, 303);
+  assert.equal((await service.query('select 1 from stock_codes where sold_at is not null')).length, 2);
+
+  const offered = await submitSale(manager, '30.00', { how: 'card', code: wrong });
+  assert.match(plainText(offered), /Sell \$30\.00 onto •••• 0009/);
+  const own = hiddenValues(offered, ['key', 'amount', 'email', 'sealed']);
+  assert.equal((await cashier.post('/till/sell/own', own)).status, 403);
+  const sold = await manager.post('/till/sell/own', own);
+  assert.equal(sold.status, 303, sold.text);
+  assert.equal(
+    (await manager.post('/till/sell/own', own)).headers.get('location'),
+    sold.headers.get('location'),
+  );
+  assert.equal((await shop.lookUp(wrong)).balance, '30.00');
+  for (const [code, reason] of [
+    ['12345678', /it is a run such as 12345678/],
+    ['QPWX', /8 to 20 letters or digits/],
+    ['XXXX-XXXX-1234', /is masked/],
+  ] as const) {
+    const rejected = await submitSale(manager, '30.00', { how: 'card', code });
+    assert.equal(rejected.status, 422);
+    assert.match(plainText(rejected), reason);
+  }
+  assert.equal((await submitSale(cashier, '5.00', { how: 'new' })).status, 303, 'slips are not concerned');
 });

@@ -7,7 +7,11 @@ import { startService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
 const service = await startService({
-  stores: [{ domain: 'flowers.example' }, { domain: 'few.example', lookupFailuresPerHour: 2 }],
+  stores: [
+    { domain: 'flowers.example' },
+    { domain: 'few.example', lookupFailuresPerHour: 2 },
+    { domain: 'printed.example', stockRequired: 'yes' },
+  ],
 });
 after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
@@ -18,7 +22,7 @@ const disabled = { events: ['gift_card.disabled disabled_at'] };
 async function idOf(code: string): Promise<number> {
   const { id } = await shop.lookUp(code);
   assert.equal(typeof id, 'number');
-  return Number(id);
+  return id;
 }
 
 /** The text of a scanner for a US keyboard, on a German and on a French one. */
@@ -199,4 +203,33 @@ test('the last characters of a search have readings, of which the exact one come
   const exact = await shop.issue({ code: 'searches-oy41', email });
   await shop.accepts(`PUT /gift_card/${exact.id}`, { json: { disable: true } }, disabled);
   assert.equal(await search('OY41'), exact.id, 'a disabled card that matches as given comes first');
+});
+
+test('a store can require that a code of a new card is in stock', async () => {
+  const printed = await shopOf(service, 'printed.example');
+  await stockOf(['pract-0000-az7k'], printed);
+  const errors = { code: ['is not in stock'] };
+  const unknown = { initial_value: '20.00', code: 'pract-0009-az7k' };
+  await printed.rejects(create, { json: unknown }, { code: 'invalid-parameter', errors });
+  await printed.rejects(create, { json: { ...unknown, note: 5 } }, { code: 'invalid-parameter' });
+  const batch = { cards: [{ initial_value: '5.00' }, unknown] };
+  await printed.rejects(
+    'POST /batches',
+    { json: batch },
+    { code: 'invalid-parameter', errors: { 'cards[1].code': ['is not in stock'] } },
+  );
+  assert.equal((await printed.ask(create, { json: { initial_value: '20.00' } })).status, 201);
+  const sold = { initial_value: '20.00', code: 'PRACT OOOO AZ7K' };
+  assert.equal((await printed.ask(create, { json: sold })).status, 201);
+});
+
+test('a store’s tills ask from its first stock on', async () => {
+  const required = async (domain: string) => {
+    const sql = 'select stock_asked, stock_required from stores where domain = ?';
+    return (await service.query(sql, domain)).map((row) => Object.values(row).map(Number));
+  };
+  assert.deepEqual(await required('few.example'), [[0, 0]]);
+  const few = await shopOf(service, 'few.example');
+  await stockOf(['pract-0000-az7k'], few);
+  assert.deepEqual(await required('few.example'), [[1, 0]]);
 });

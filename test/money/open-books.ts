@@ -41,7 +41,7 @@ export const newStore: NewStore = {
   proxySecret: null,
   requireSignature: false,
   customerSearch: false,
-  stockRequired: false,
+  stockRequired: 'no',
   undoWindowMinutes: 10,
 };
 

@@ -84,7 +84,7 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
     proxySecret: null,
     requireSignature: false,
     customerSearch: false,
-    stockRequired: false,
+    stockRequired: 'no',
     undoWindowMinutes: 0,
     ...given,
   };

@@ -91,7 +91,7 @@ async function openShop(
       proxySecret: null,
       requireSignature: false,
       customerSearch: false,
-      stockRequired: false,
+      stockRequired: 'no',
       undoWindowMinutes,
     }),
   );

@@ -31,7 +31,7 @@ export async function createStoreElsewhere(service: TestService, domain: string)
       proxySecret: null,
       requireSignature: false,
       customerSearch: false,
-      stockRequired: false,
+      stockRequired: 'no',
       undoWindowMinutes: 0,
     }),
   );

@@ -161,7 +161,7 @@ export async function startService({
         issueLimit: null,
         requireSignature: false,
         customerSearch: false,
-        stockRequired: false,
+        stockRequired: 'no',
         undoWindowMinutes: 0,
         ...settings,
         currency: currencyOf(currency),

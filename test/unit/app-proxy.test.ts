@@ -93,7 +93,7 @@ await storage.write(() =>
     issueLimit: null,
     requireSignature: false,
     customerSearch: true,
-    stockRequired: false,
+    stockRequired: 'no',
     undoWindowMinutes: 0,
     proxySecret: new Secret(secret),
   }),

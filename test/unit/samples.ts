@@ -31,7 +31,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     issueLimit: null,
     requireSignature: false,
     customerSearch: false,
-    stockRequired: false,
+    stockRequired: 'no',
     undoWindowMinutes: 0,
     expiringSoonDays: 0,
     holdLimitDays: 7,

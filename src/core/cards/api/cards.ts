@@ -22,7 +22,8 @@ import type { RequestContext } from '../../../http/request-context.ts';
 import { findRepeatedObject } from '../../requests/service/external-ids.ts';
 import { locationOf } from '../../stores/service/location.ts';
 import { findEmailSettings } from '../../emails/storage/email.ts';
-import { findChosen } from '../../stocks/service/activation.ts';
+import type { Store } from '../../stores/domain/store.ts';
+import { findChosen, type StockUse } from '../../stocks/service/activation.ts';
 import { resolved, parallel } from '../../../database/sql/sql.ts';
 import type { WriteScope } from '../../../database/storage.ts';
 import { detailFields } from './card-fields.ts';
@@ -95,6 +96,14 @@ function repeatedIssue(
   return { repeated: body, headers: { ...headers, location } };
 }
 
+/** A store can require it of every creation that names a code. */
+function stockUseOf(
+  { stockRequired }: Store,
+  { stock }: { readonly stock?: 'required' | null | undefined },
+): StockUse {
+  return stock ?? (stockRequired === 'yes' ? 'required' : 'optional');
+}
+
 export const createGiftCard = write({
   id: 'createGiftCard',
   method: 'POST',
@@ -143,7 +152,7 @@ export const createGiftCard = write({
   countCodes: ({ code }) => (code ? 1 : 0),
   *isServed({ ctx, store, body: { code, stock } }) {
     if (!code) return true;
-    const { used } = yield* findChosen(ctx, { storeId: store.id, code }, stock ?? 'optional');
+    const { used } = yield* findChosen(ctx, { storeId: store.id, code }, stockUseOf(store, { stock }));
     return used?.isGenerated ?? false;
   },
   // Another request can create the same new customer, or choose the same code or external id.
@@ -161,7 +170,7 @@ export const createGiftCard = write({
         actor: caller.actor,
         locationId,
         ...newCardOf(body, requestContext),
-        stock: body.stock ?? 'optional',
+        stock: stockUseOf(store, body),
       }),
     );
     const { activation } = issued;
@@ -200,7 +209,7 @@ export const createGiftCard = write({
       code: body.code ?? null,
       customer: body.email ?? null,
       storefrontCustomerId: body.storefront_customer_id ?? null,
-      stock: body.stock ?? 'optional',
+      stock: stockUseOf(store, body),
       errors,
     }),
 });

@@ -355,7 +355,7 @@ export const paused = flag(
 export const searchedCharacters = required(
   field<readonly string[]>(
     Type.String({
-      minLength: 1,
+      minLength: 4,
       maxLength: givenCodeLengthMax,
       description:
         'The last 4 characters of the code, case-insensitive. Letters that look like digits, and the keys of a German, Swiss, French or Belgian keyboard, are other readings; a card that matches as given precedes theirs.',

@@ -12,10 +12,16 @@ const slowMs = 10_000;
  * @throws Error for the code that makes a 500.
  */
 export async function followFixedCode(values: object, socket: Socket): Promise<void> {
-  if (!('code' in values) || !(values.code instanceof Secret)) return;
-  const code = values.code.reveal();
+  const code = 'code' in values ? givenIn(values.code)?.reveal() : undefined;
   if (code === fixedCodes.error.code) throw new Error('the fixed code of the sandbox that makes a 500');
   if (code === fixedCodes.slow.code) await waitWhileOpen(socket);
+}
+
+/** The first reading of a given code. No creation has an effect: a new card cannot have a fixed code. */
+function givenIn(parsed: unknown): Secret | undefined {
+  const reading: unknown = Array.isArray(parsed) ? parsed[0] : undefined;
+  const isReading = typeof reading === 'object' && reading !== null && 'code' in reading;
+  return isReading && reading.code instanceof Secret ? reading.code : undefined;
 }
 
 async function waitWhileOpen(socket: Socket): Promise<void> {

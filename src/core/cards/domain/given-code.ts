@@ -15,8 +15,18 @@ export const givenCodeLengthMax = 700;
 const symbols = /^[0-9a-z]{8,20}$/;
 const symbolsMin = 8;
 
-/** The error of a text that has no code. It reads after the name of the parameter. */
-const codeRule = 'must have 8 to 20 letters or digits';
+const distinctMin = 4;
+
+/** The errors of codes that are new. They read after the name of the parameter. */
+export const newCodeErrors = {
+  length: 'must have 8 to 20 letters or digits',
+  link: 'must be a code, not a link',
+  masked: 'is masked: the file or request does not have the codes, only parts of them',
+  repeated: 'is too easy to guess: it is one symbol repeated',
+  run: 'is too easy to guess: it is a run of symbols',
+  few: `must have at least ${distinctMin} different letters or digits`,
+  printed: 'can be read as that of a printed card, which is another one',
+} as const;
 
 /** The kind of a reading: as it was given, with look-alike symbols, the keys of a keyboard, or another number of zeros. */
 type Way = 'exact' | 'similar' | Keyboard | 'zero';
@@ -66,13 +76,13 @@ export function chosenOf(code: Secret): ChosenCode {
 /** Parses a given code. The length of the text is checked before anything else. */
 export function readGivenCode(value: unknown): Parsed<Readings> {
   if (typeof value !== 'string') return rejected('must be a string of 8 to 20 letters or digits');
-  if (value.length > givenCodeLengthMax) return rejected(codeRule);
+  if (value.length > givenCodeLengthMax) return rejected(newCodeErrors.length);
   const found = new Map<string, Reading>();
   for (const [text, way] of textsOf(value)) {
     if (symbols.test(text) && !found.has(text)) found.set(text, { code: new Secret(text), way });
   }
   const [first, ...others] = found.values();
-  return first ? accepted([first, ...others]) : rejected(codeRule);
+  return first ? accepted([first, ...others]) : rejected(newCodeErrors.length);
 }
 
 /** Parses the last characters in a search: as they were given, or `''`, then the readings of the next two kinds. */
@@ -170,28 +180,23 @@ function digitOf(character: string): string {
   return String((point - zero) % 10);
 }
 
-const distinctMin = 4;
-
 /** The reason why a text cannot be a new code; null: it can. */
 function newCodeError(given: string): string | null {
-  if (given.length > givenCodeLengthMax) return codeRule;
+  if (given.length > givenCodeLengthMax) return newCodeErrors.length;
   const text = normalized(given);
-  if (isCardLink(given) || /^https?:\/\//i.test(text)) return 'must be a code, not a link';
-  if (/x{4}|\*{4}|•{4}/i.test(text)) return maskedCode;
+  if (isCardLink(given) || /^https?:\/\//i.test(text)) return newCodeErrors.link;
+  if (/x{4}|\*{4}|•{4}/i.test(text)) return newCodeErrors.masked;
   const code = cleaned(given);
-  if (!symbols.test(code)) return codeRule;
+  if (!symbols.test(code)) return newCodeErrors.length;
   if (isFixedCode(code)) return 'is a fixed code of sandboxes';
   return trivialError(code);
 }
 
-/** The error of a code of which a part is hidden. It reads after the name of the parameter. */
-const maskedCode = 'is masked: the file or request does not have the codes, only parts of them';
-
 function trivialError(code: string): string | null {
   const { size } = new Set(code);
-  if (size === 1) return 'is too easy to guess: it is one symbol repeated';
-  if (isRun(code, 1) || isRun(code, -1)) return 'is too easy to guess: it is a run of symbols';
-  return size < distinctMin ? `must have at least ${distinctMin} different letters or digits` : null;
+  if (size === 1) return newCodeErrors.repeated;
+  if (size === code.length && (isRun(code, 1) || isRun(code, -1))) return newCodeErrors.run;
+  return size < distinctMin ? newCodeErrors.few : null;
 }
 
 const alphabets = ['0123456789', 'abcdefghijklmnopqrstuvwxyz'] as const;

@@ -7,7 +7,7 @@ import { Fault } from '../../domain/fault.ts';
 import type { Money } from '../../money/domain/money.ts';
 import { expiryOf, valueError, writtenValues } from '../domain/stock.ts';
 import type { Store } from '../../stores/domain/store.ts';
-import type { ChosenCode } from '../../cards/domain/given-code.ts';
+import { newCodeErrors, type ChosenCode } from '../../cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
@@ -41,8 +41,8 @@ export type Activation = StockedCode & {
   readonly expiresOn: string | null;
 };
 
-/** The error of a code that a stock has in another reading. It reads after the name of the parameter. */
-const readsAsPrinted = 'can be read as that of a printed card, which is another one';
+/** The error of a code that must be in stock. It reads after the name of the parameter. */
+export const notInStock = 'is not in stock';
 
 /** The state of a chosen code. */
 export type Chosen = {
@@ -67,13 +67,16 @@ export function* findChosen(
   const codes = readings.map(({ code }) => code);
   const found = yield* findChosenCodes(ctx, storeId, codes);
   const [used] = found;
-  const isNamed =
-    use === 'required' || use === 'given' || (used !== undefined && readings[used.place]?.way === 'exact');
-  const named = isNamed ? used : undefined;
+  const isGiven = use === 'required' || use === 'given';
+  // The letters and digits of a link or a masked code are not a code that a store can have chosen.
+  if (!isGiven && (newError === newCodeErrors.link || newError === newCodeErrors.masked))
+    return { stocked: null, used, error: newError };
+  const isExact = used !== undefined && readings[used.place]?.way === 'exact';
+  const named = isGiven || isExact ? used : undefined;
   if (use && named?.stocked) return { stocked: named.stocked, used, error: errorOf(named.stocked) };
-  if (use === 'required') return { stocked: null, used, error: 'is not in stock' };
+  if (use === 'required') return { stocked: null, used, error: notInStock };
   if (named) return { stocked: null, used, error: codeTaken };
-  const error = newError ?? (found.some(({ stocked }) => stocked !== null) ? readsAsPrinted : null);
+  const error = newError ?? (found.some(({ stocked }) => stocked !== null) ? newCodeErrors.printed : null);
   return { stocked: null, used, error };
 }
 

@@ -73,6 +73,21 @@ export function openStockPart({ keys }: Pick<Context, 'keys'>, place: Sealed, se
   return Buffer.from(keys.open('stock', sealed, boundTo(place))).toString();
 }
 
+/** Makes the tills of a store ask before they sell a code that is in no stock, unless the store has had a stock. */
+export function* askForStock(storeId: number): Script<void> {
+  yield* execute(sql`
+    update stores set stock_asked = 1
+    where id = ${storeId} and stock_asked = 0
+      and not exists (select 1 as one from stocks s where s.store_id = ${storeId})`);
+}
+
+/** Whether a store has a stock that was not voided. */
+export function* hasStock(storeId: number): Script<boolean> {
+  const row = yield* first(sql`
+    select 1 as one from stocks where store_id = ${storeId} and voided_at is null limit 1`);
+  return row !== undefined;
+}
+
 export function* insertStock(stock: Stock): Script<void> {
   yield* execute(sql`insert into stocks (${stocks.names}) values (${stocks.values(stock)})`);
 }

@@ -28,6 +28,14 @@ export type JournalAccount = (typeof journalAccounts)[number];
 
 export type AccountNames = Readonly<Partial<Record<JournalAccount, string>>>;
 
+/**
+ * `no`: a code that is in no stock is sold as the code of a new card. `ask`: tills ask before. `yes`: tills and API clients
+ * reject it.
+ */
+export const stockRequirements = ['no', 'ask', 'yes'] as const;
+
+export type StockRequirement = (typeof stockRequirements)[number];
+
 export type Store = {
   readonly id: number;
   /** Lower case, without port. */
@@ -42,8 +50,8 @@ export type Store = {
   readonly requireSignature: boolean;
   /** Whether signed-in customers can search for their own cards without a token. */
   readonly customerSearch: boolean;
-  /** Whether tills sell only printed cards, whose codes are in stock. */
-  readonly stockRequired: boolean;
+  /** The effect of a code that is in no stock. */
+  readonly stockRequired: StockRequirement;
   /** Minutes during which a disabled card can be re-enabled, 0 to 60; 0: never. */
   readonly undoWindowMinutes: number;
   /** Days before a card's expiry at which `gift_card.expiring_soon` is published, 0 to 365; 0: never. */

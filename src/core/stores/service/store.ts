@@ -6,7 +6,12 @@ import { Fault } from '../../domain/fault.ts';
 import { holdLimitDefaultDays } from '../../money/domain/hold.ts';
 import type { Money } from '../../money/domain/money.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { undoWindowDefaultMinutes, type AccountNames, type Store } from '../domain/store.ts';
+import {
+  undoWindowDefaultMinutes,
+  type AccountNames,
+  type StockRequirement,
+  type Store,
+} from '../domain/store.ts';
 import type { Datev } from '../domain/datev.ts';
 import type { Vat } from '../../money/domain/vat.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
@@ -35,7 +40,7 @@ export type NewStore = {
   readonly proxySecret: Secret | null;
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
-  readonly stockRequired: boolean;
+  readonly stockRequired: StockRequirement;
   readonly undoWindowMinutes: number;
   /** Default: 0. */
   readonly expiringSoonDays?: number;
@@ -155,7 +160,7 @@ export const valuelessStore = {
   proxySecret: null,
   requireSignature: false,
   customerSearch: false,
-  stockRequired: false,
+  stockRequired: 'no',
   undoWindowMinutes: undoWindowDefaultMinutes,
 } as const satisfies Partial<NewStore>;
 

@@ -5,10 +5,18 @@ import { currencyOf } from '../../money/domain/currency.ts';
 import { Fault } from '../../domain/fault.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { formatDatev, parseDatev, type Datev } from '../domain/datev.ts';
-import type { AccountNames, Store, StoreStatus } from '../domain/store.ts';
+import type { AccountNames, StockRequirement, Store, StoreStatus } from '../domain/store.ts';
 import { formatVat, readVat } from '../../money/domain/vat.ts';
 import { sealNonceLength } from '../../../platform/keys.ts';
-import { columns, flag, integer, integerOrNull, text, type RowOf } from '../../../database/sql/columns.ts';
+import {
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  text,
+  writeOnly,
+  type RowOf,
+} from '../../../database/sql/columns.ts';
 import { all, first, execute, sql, toNumber, type Script } from '../../../database/sql/sql.ts';
 import { forUpdate, fragment } from '../../../database/sql/fragments.ts';
 
@@ -36,7 +44,15 @@ const changeable = {
   },
   require_signature: flag('requireSignature'),
   customer_search: flag('customerSearch'),
-  stock_required: flag('stockRequired'),
+  stock_required: {
+    field: 'stockRequired',
+    read: (required: bigint, { stock_asked: asked }: { readonly stock_asked: bigint }): StockRequirement => {
+      if (required === 1n) return 'yes';
+      return asked === 1n ? 'ask' : 'no';
+    },
+    write: ({ stockRequired }: Store) => Number(stockRequired === 'yes'),
+  },
+  stock_asked: writeOnly<bigint>()(({ stockRequired }: Store) => Number(stockRequired !== 'no')),
   undo_window_minutes: integer('undoWindowMinutes'),
   expiring_soon_days: integer('expiringSoonDays'),
   hold_limit_days: integer('holdLimitDays'),

@@ -36,6 +36,7 @@ import * as service from '../service/batch.ts';
 import * as lists from '../service/batch-lists.ts';
 import { locationOf } from '../../../core/stores/service/location.ts';
 import { creationFields } from '../../../core/cards/api/cards.ts';
+import { notInStock } from '../../../core/stocks/service/activation.ts';
 import * as examples from '../../../api/examples.ts';
 import { field, integerField, optional, type Values } from '../../../api/field.ts';
 import { list, recordsOf } from '../../../api/list.ts';
@@ -134,6 +135,12 @@ function countCodesOf({ cards }: BatchValues): number {
   return cards?.ok ? service.countChosenCodes(cards.cards) : 0;
 }
 
+/** The names of the first codes of a batch, none of which can be in stock. */
+function namesOfCodes({ cards }: Cards): readonly string[] {
+  const named = cards.flatMap(({ code }, index) => (code ? [`cards[${index}].code`] : []));
+  return named.slice(0, batchErrorsMax);
+}
+
 function addErrors(values: BatchValues, errors: FieldErrors, requestContext: RequestContext): void {
   const { cards, count } = values;
   if (cards && !cards.ok) {
@@ -166,6 +173,8 @@ function addErrors(values: BatchValues, errors: FieldErrors, requestContext: Req
   const found = cardsOf(values, requestContext);
   if (!found) errors.add('count', totalTooLarge);
   else {
+    if (requestContext.caller.store.stockRequired === 'yes')
+      for (const name of namesOfCodes(found)) errors.add(name, notInStock);
     const { expected_count: expectedCount = null, expected_total: expectedTotal = null } = values;
     for (const [name, message] of expectationErrors(found, { expectedCount, expectedTotal }))
       errors.add(name, message);

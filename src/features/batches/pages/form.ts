@@ -45,6 +45,7 @@ import { lookupsPerHour } from '../../../core/staff/service/lookup.ts';
 import { recordBatchCheck } from '../service/staff-batch.ts';
 import { lineError } from '../../card-pages/pages/fields.ts';
 import { multilineOf } from '../../card-pages/pages/change-form.ts';
+import { newCodeErrorText } from '../../../pages/kit/code-errors.ts';
 import { hidden } from '../../../pages/kit/form.ts';
 import { parseTypedAmount } from '../../../pages/kit/format.ts';
 import { checkCodes, searcherOf } from '../../../pages/kit/lookups.ts';
@@ -52,6 +53,7 @@ import { fillPlain, type PageLanguage, type Texts, textsOf } from '../../../page
 import type { Page } from '../../../pages/kit/page-context.ts';
 
 export const batchTexts = textsOf('batches');
+const newCodeTexts = textsOf('newCodes');
 
 const fieldNames = [
   'kind',
@@ -352,7 +354,8 @@ export function lineErrorText(
   if (message.startsWith(unknownColumn)) return fillPlain(lines.unknownColumn, { cell });
   if (first > 0) return fillPlain(lines.sameCode, { line: first });
   if (field !== null) {
-    const text = fieldErrorText(field, language);
+    const reason = field === 'code' ? newCodeErrorText([message], newCodeTexts[language]) : undefined;
+    const text = reason ?? fieldErrorText(field, language);
     return cell === '' ? text : fillPlain(lines.withCell, { cell, text });
   }
   if (message.includes('above the limit'))

@@ -105,7 +105,7 @@ export function readShop(
     proxySecret: null,
     requireSignature: false,
     customerSearch: false,
-    stockRequired: false,
+    stockRequired: 'no' as const,
     undoWindowMinutes: undoWindowDefaultMinutes,
   };
   return { ok: true, value: { shop: { settings, locale }, name: name.value, currency } };

@@ -66,7 +66,7 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     expiring_soon: String(store.expiringSoonDays),
     hold_limit: String(store.holdLimitDays),
     customer_search: flagText(store.customerSearch),
-    stock_required: flagText(store.stockRequired),
+    stock_required: store.stockRequired,
     vat: store.vat ? formatVat(store.vat) : '',
     account_names: journalAccounts.map((account) => store.accountNames[account] ?? '').join('\n'),
     datev: store.datev ? formatDatev(store.datev) : '',

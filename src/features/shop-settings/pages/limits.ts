@@ -9,6 +9,7 @@ import {
   type AccountNames,
   type JournalAccount,
   type Store,
+  stockRequirements,
 } from '../../../core/stores/domain/store.ts';
 import { parseLine } from '../../../core/domain/text.ts';
 import { parseVatRate, vatKinds, type Vat } from '../../../core/money/domain/vat.ts';
@@ -75,7 +76,7 @@ function valuesOf({ store }: Settings, language: PageLanguage): Values {
     expiring_soon: String(store.expiringSoonDays),
     hold_limit: String(store.holdLimitDays),
     customer_search: store.customerSearch ? 'yes' : '',
-    stock_required: store.stockRequired ? 'yes' : '',
+    stock_required: store.stockRequired,
     vat: store.vat?.kind ?? '',
     vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
     datev: store.datev ? shownDatev(store.datev) : '',
@@ -167,7 +168,7 @@ function readLimits(values: Values, { currency }: Pick<Store, 'currency'>, langu
       expiringSoonDays,
       holdLimitDays,
       customerSearch: values.customer_search !== '',
-      stockRequired: values.stock_required !== '',
+      stockRequired: stockRequirements.find((one) => one === values.stock_required) ?? 'ask',
       vat,
       accountNames,
       datev: datev?.ok ? datev.value : null,
@@ -195,6 +196,8 @@ function limitsPage(page: Page, form: ShownForm<Field>, settings: Settings): Con
   const vatField = field('vat', text.vat, text.vatHint);
   const { now } = form;
   const vatNow = now && vatOptions.find(({ value }) => value === now.vat && value !== form.values.vat);
+  const stockOptions = stockRequirements.map((value) => ({ value, text: text.stockChoices[value] }));
+  const stockField = field('stock_required', text.stockRequired, text.stockRequiredHint);
   const accounts = journalAccounts.map((account) =>
     inputField({ ...field(`account_${account}`, text.accounts[account]), isOptional: true }),
   );
@@ -210,7 +213,7 @@ ${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), in
 ${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}
 ${inputField({ ...field('hold_limit', text.holdLimit, text.holdLimitHint), inputMode: 'numeric' })}</div>
 ${checkField(form, page.language, ['customer_search', text.customerSearch, text.customerSearchHint])}
-${checkField(form, page.language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
+${select({ ...stockField, options: stockOptions })}</section>
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}

@@ -7,25 +7,44 @@ import { stockCodesMax } from '../../../core/stocks/domain/stock.ts';
 import { lookupsPerHour } from '../../../core/staff/service/lookup.ts';
 import { checkCodes, searcherOf } from '../../../pages/kit/lookups.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
+import { newCodeErrorText } from '../../../pages/kit/code-errors.ts';
 import { fillPlain } from '../../../pages/kit/texts.ts';
 
 /** Lines that an error names. */
 const namedMax = 20;
 
-/** An error with the lines that it is about. @param text has `{lines}`. */
-export function linesError(text: string, lines: readonly number[]): string {
+/** An error with the lines that it is about. @param text has `{lines}`, and the names of `more`. */
+export function linesError(
+  text: string,
+  lines: readonly number[],
+  more: Readonly<Record<string, string>> = {},
+): string {
   const named = lines.slice(0, namedMax).join(', ');
-  return fillPlain(text, { lines: lines.length > namedMax ? `${named} …` : named });
+  return fillPlain(text, { ...more, lines: lines.length > namedMax ? `${named} …` : named });
+}
+
+type WrongLine = { readonly line: number; readonly message: string };
+
+function linesOf(wrong: readonly WrongLine[]): readonly number[] {
+  return wrong.map(({ line }) => line);
+}
+
+/** The lines with the first error that concerns new codes, and its reason; undefined: the error is another one. */
+function reasonError(page: Page, wrong: readonly WrongLine[]): string | undefined {
+  const [first] = wrong;
+  const reason = first && newCodeErrorText([first.message], page.text.newCodes);
+  if (reason === undefined) return undefined;
+  const lines = linesOf(wrong.filter(({ message }) => message === first?.message));
+  return linesError(page.text.stock.errors.because, lines, { reason });
 }
 
 /** The codes of a form, at most as many as the person can look up in an hour; or the error of their field. */
 export function readTypedCodes(page: Page, read: typeof readNewCode): CodeLines | { readonly error: string } {
   const { errors: text } = page.text.stock;
   const typed = parseCodeLines(page.request.form.get('codes') ?? '', read);
-  if (typed.errors.length > 0) {
-    const lines = typed.errors.map(({ line }) => line);
-    return { error: linesError(text.codes, lines) };
-  }
+  const [first] = typed.errors;
+  if (first)
+    return { error: reasonError(page, typed.errors) ?? linesError(text.codes, linesOf(typed.errors)) };
   const max = Math.min(stockCodesMax, lookupsPerHour(searcherOf(page.services, page.request)));
   if (typed.codes.length <= max) return typed;
   return { error: fillPlain(text.tooManyCodes, { count: new Intl.NumberFormat(page.language).format(max) }) };

@@ -31,6 +31,7 @@ import {
   voidCode,
 } from '../../../core/stocks/storage/code.ts';
 import {
+  askForStock,
   counted,
   countRunningStocks,
   findStock,
@@ -105,6 +106,7 @@ export function* startStock(ctx: Context, { store, codes: sent, terms, ...named 
     voidedAt: null,
     codesUntil: null,
   };
+  yield* askForStock(store.id);
   yield* insertStock(stock);
   const key = stockKeyOf(stock);
   for (let part = 0; part * stockPartCodes < codes.length; part += 1) {

@@ -2,13 +2,11 @@
 
 import { Fault } from '../../../core/domain/fault.ts';
 import type { Stock } from '../../../core/stocks/domain/stock.ts';
-import { sealNonceLength } from '../../../platform/keys.ts';
 import { exactly } from '../../../core/cards/domain/given-code.ts';
 import { markup } from '../../../platform/markup.ts';
-import { Secret } from '../../../platform/secret.ts';
+import type { Secret } from '../../../platform/secret.ts';
 import { readOffer } from '../service/usual-amounts.ts';
 import { findCardByCode, type SearchOutcome } from '../../../core/staff/service/lookup.ts';
-import { hidden } from '../../../pages/kit/form.ts';
 import { amountValue, cardTail, parseTypedAmount } from '../../../pages/kit/format.ts';
 import { checkCodes, runSearch } from '../../../pages/kit/lookups.ts';
 import { hasResult, keyInput } from '../../../pages/kit/once.ts';
@@ -24,6 +22,7 @@ import { amountEntry, entryData, payButton } from './entry.ts';
 import { taskHeading, tillPage } from './page.ts';
 import { requireKey } from './parts.ts';
 import { amountPage } from './sale-forms.ts';
+import { openedCode, sealedInput } from './sealed-code.ts';
 import { aboveHighest, amountErrorText, limitText, rejections, sellOnce } from './selling.ts';
 import { post, type Page } from '../../../pages/kit/page-context.ts';
 
@@ -31,29 +30,6 @@ import { post, type Page } from '../../../pages/kit/page-context.ts';
 type Unsold = Extract<SearchOutcome<unknown>, { readonly kind: 'unsold' }>;
 
 const typedLengthMax = 40;
-
-/** The seal is of the person, and of no one else's form. */
-function boundTo(page: Page): string {
-  return `activation ${page.store.id} ${page.member.id}`;
-}
-
-function sealed(page: Page, code: Secret): string {
-  const nonce = page.ctx.random.bytes(sealNonceLength);
-  const bytes = page.ctx.keys.seal('stock', Buffer.from(code.reveal()), boundTo(page), nonce);
-  return Buffer.from(bytes).toString('base64url');
-}
-
-/** The code of the form; undefined: this service did not seal it for the person. */
-function opened(page: Page): Secret | undefined {
-  const text = page.request.form.get('sealed') ?? '';
-  if (!/^[\w-]{20,200}$/.test(text)) return undefined;
-  try {
-    const bytes = page.ctx.keys.open('stock', Buffer.from(text, 'base64url'), boundTo(page));
-    return new Secret(Buffer.from(bytes).toString());
-  } catch {
-    return undefined;
-  }
-}
 
 /** Returns the prices of the card in words. */
 function valueNote(page: Page, { fixedValue, minimumValue, maximumValue }: Stock): string {
@@ -84,7 +60,7 @@ export async function activationPage(
   const tried = triedAt === null ? undefined : markup`<p class="notice" role="alert">${text.triedBefore}</p>`;
   const body = markup`${taskHeading(page, { title: text.activateTitle })}
 ${tried}<p class="notice">${fill(text.takePayment, { card: tail })}</p>
-<form class="entry-form" method="post" action="${page.basePath}/till/activate"${data}>${keyInput(page.ctx, key)}${hidden('sealed', sealed(page, code))}
+<form class="entry-form" method="post" action="${page.basePath}/till/activate"${data}>${keyInput(page.ctx, key)}${sealedInput(page, code)}
 ${amountEntry(page, { label: text.amount, hint, typed: typed ?? (fixedValue ? amountValue(fixedValue, page.language) : ''), error, quick: quick.map((amount) => ({ amount })) })}
 ${payButton(text.activate)}</form>`;
   const status = error === undefined ? 200 : 422;
@@ -102,7 +78,7 @@ async function again(page: Page, code: Secret, form: Form): Promise<ConsoleRespo
 }
 
 async function activate(page: Page): Promise<ConsoleResponse> {
-  const code = opened(page);
+  const code = openedCode(page);
   if (!code) return seeOther('/till');
   const key = requireKey(page);
   const typed = page.typed('amount').slice(0, typedLengthMax);

@@ -49,20 +49,24 @@ type AmountForm = {
 /** The first step: the amount, and how the customer gets the card. */
 export async function amountPage(
   page: Page,
-  { typed = '', way: chosen = 'card', error, notice }: AmountForm = {},
+  { typed = '', way, error, notice }: AmountForm = {},
 ): Promise<PageResponse> {
   const text = page.text.tillSales;
   const highest = highestOf(page);
-  const { usual, canSend: canEmail } = await page.read(() =>
-    readOffer(page.store, page.member.saleLimit, page.services.canSend),
-  );
+  const {
+    usual,
+    canSend: canEmail,
+    isStocked,
+  } = await page.read(() => readOffer(page.store, page.member.saleLimit, page.services.canSend));
+  const isOnlyPrinted = page.store.stockRequired === 'yes';
+  const chosen = way ?? (isStocked || isOnlyPrinted ? 'card' : 'new');
   const hint = highest === null ? '' : fillPlain(text.amountMost, { amount: page.amount(highest) });
   const choices = ways
-    .filter((way) => way === 'card' || !page.store.stockRequired)
-    .filter((way) => way !== 'email' || canEmail)
-    .map((way) => {
-      const checked = way === chosen ? markup` checked` : undefined;
-      return markup`<label class="choice"><input type="radio" name="how" value="${way}" data-button="${text.ways[way].button}" data-button-amount="${text.ways[way].buttonAmount}"${checked}>${wayIcons[way]}${text.ways[way].name}</label>
+    .filter((one) => one === 'card' || !isOnlyPrinted)
+    .filter((one) => one !== 'email' || canEmail)
+    .map((one) => {
+      const checked = one === chosen ? markup` checked` : undefined;
+      return markup`<label class="choice"><input type="radio" name="how" value="${one}" data-button="${text.ways[one].button}" data-button-amount="${text.ways[one].buttonAmount}"${checked}>${wayIcons[one]}${text.ways[one].name}</label>
 `;
     });
   const data = entryData(page, { hint, button: text.sellTitle, buttonAmount: text.sellTitle });

@@ -2,7 +2,12 @@
 
 import { barcodeOf } from '../../../core/cards/domain/symbol.ts';
 import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
+import { notInStock } from '../../../core/stocks/service/activation.ts';
+import { newCodeErrorText } from '../../../pages/kit/code-errors.ts';
+import { openedCode } from './sealed-code.ts';
+import { notStockPage } from './not-stock.ts';
 import {
+  chosenOf,
   givenCodeLengthMax,
   readChosenCode,
   type ChosenCode,
@@ -49,7 +54,14 @@ const texts = saleTexts;
 const emailLengthMax = 400;
 const typedLengthMax = 40;
 
-type SentCard = { readonly amount: Money; readonly way: Way; readonly email: string; readonly key: string };
+type SentCard = {
+  readonly amount: Money;
+  readonly way: Way;
+  readonly email: string;
+  readonly key: string;
+  /** The code that was scanned; null: the sale has none. */
+  readonly code: ChosenCode | null;
+};
 
 /** The form with a sentence about a fault. @throws the fault if it is not about a field. */
 async function rejectedPage(page: Page, fault: Fault, sent: SentCard): Promise<ConsoleResponse> {
@@ -62,9 +74,16 @@ async function rejectedPage(page: Page, fault: Fault, sent: SentCard): Promise<C
   const typed = amountValue(amount, page.language);
   const error = limitText(fault, page.request);
   if (error !== undefined) return await amountPage(page, { typed, way, error });
-  if (!fault.errors?.['code']) throw fault;
-  const isUnknown = page.store.stockRequired && fault.code !== 'already-activated';
-  const code = isUnknown ? text.codeNotInStock : text.codeTaken;
+  const messages = fault.errors?.['code'];
+  if (!messages) throw fault;
+  const newError = sent.code?.newError ?? null;
+  if (messages.includes(notInStock) && sent.code && newError === null) {
+    const isUnused = (fault.failedLookups ?? 0) === 0;
+    const mayBeOwn = page.store.stockRequired === 'ask' && isUnused;
+    return notStockPage(page, { ...sent, code: sent.code.code, mayBeOwn });
+  }
+  const reasons = newError === null ? messages : [...messages, newError];
+  const code = newCodeErrorText(reasons, page.text.newCodes) ?? text.codeTaken;
   return await soldCardPage(page, { ...sent, errors: { code } });
 }
 
@@ -93,22 +112,33 @@ async function sell(page: Page): Promise<ConsoleResponse> {
   const code = way !== 'card' || scanned === '' ? null : readChosenCode(scanned);
   const errors: SaleErrors = {
     ...(way === 'card' && code === null && { code: text.codeMissing }),
-    ...(code?.ok === false && { code: text.codeInvalid }),
+    ...(code?.ok === false && {
+      code: newCodeErrorText([code.error], page.text.newCodes) ?? page.text.newCodes.length,
+    }),
     ...(email?.ok === false && { email: text.emailInvalid }),
   };
   if (Object.keys(errors).length > 0) return await soldCardPage(page, { ...card, key, errors });
+  return await sellChosen(page, { ...card, key, code: code?.ok ? code.value : null });
+}
 
-  const chosen: ChosenCode | null = code?.ok ? code.value : null;
+/** Sells a card once. @param options.isOwn whether its code is that of a card of the shop's own, if it is in no stock. */
+async function sellChosen(
+  page: Page,
+  { amount, code, key, ...sent }: SentCard,
+  { isOwn = false }: { readonly isOwn?: boolean } = {},
+): Promise<ConsoleResponse> {
+  const email = sent.email === '' ? null : parseEmail(sent.email);
   const recipient: EmailAddress | null = email?.ok ? email.value : null;
   const isEmailed = recipient !== null && (await sendsEmails(page));
   const sold = {
-    value: amount.value,
-    code: chosen,
+    value: amount,
+    code,
     recipient,
+    isOwn,
     ...(isEmailed && { emails: { sendAt: null } }),
   };
   try {
-    await checkCodes(page.services, page.request, { count: chosen ? 1 : 0 }, async () => ({
+    await checkCodes(page.services, page.request, { count: code ? 1 : 0 }, async () => ({
       result: await sellOnce(page, key, sold),
       taken: 0,
     }));
@@ -117,7 +147,7 @@ async function sell(page: Page): Promise<ConsoleResponse> {
       throw error;
     // The code can be taken by an earlier or concurrent submission of the same form.
     if (!(await hasResult(page.services, page.request, key)))
-      return await rejectedPage(page, error, { ...card, key });
+      return await rejectedPage(page, error, { ...sent, amount, code, key });
   }
   return seeOther(`/till/sold/${key}`);
 }
@@ -224,6 +254,22 @@ async function cancelSold(page: Page): Promise<ConsoleResponse> {
   return seeOther(`/till/sold/${saleKey}`);
 }
 
+/** Sells a card of the shop's own, whose code is in no stock, and is sealed in the form. */
+async function sellOwn(page: Page): Promise<ConsoleResponse> {
+  const amount = parseTypedAmount(page.typed('amount').slice(0, typedLengthMax), page.store, page.request);
+  const code = openedCode(page);
+  if (!code || !amount.ok) return seeOther('/till/sell');
+  const email = page.typed('email').slice(0, emailLengthMax);
+  const sent = {
+    amount: amount.value,
+    way: 'card',
+    email,
+    key: requireKey(page),
+    code: chosenOf(code),
+  } as const;
+  return await sellChosen(page, sent, { isOwn: true });
+}
+
 export const tillSaleRoutes: readonly StaffRoute[] = [
   ...activationRoutes,
   get(
@@ -231,11 +277,12 @@ export const tillSaleRoutes: readonly StaffRoute[] = [
     'useTill',
     async (page) => {
       const typed = page.request.query.get('amount')?.slice(0, typedLengthMax);
-      const way = wayIn(page.request.query.get('how'));
+      const how = page.request.query.get('how');
+      const way = wayIn(how);
       const resumed = resumedForm(page);
       if (typed === undefined || resumed)
         return await amountPage(page, {
-          way,
+          ...(how !== undefined && { way }),
           ...(resumed && { typed: resumed.amount, notice: resumed.notice }),
         });
       const amount = parseTypedAmount(typed, page.store, page.request);
@@ -244,6 +291,7 @@ export const tillSaleRoutes: readonly StaffRoute[] = [
     },
     { usesWebAssembly: true },
   ),
+  post('/till/sell/own', 'changeCards', sellOwn, { usesWebAssembly: true }),
   post('/till/sell', 'useTill', sell, {
     usesWebAssembly: true,
     resumed: (request) => resumedPath('/till/sell', request, { how: wayIn(request.form.get('how')) }),

@@ -9,7 +9,7 @@ import type { Transfer } from '../../../core/money/domain/ledger.ts';
 import { formatMoney, type Money } from '../../../core/money/domain/money.ts';
 import type { ChosenCode } from '../../../core/cards/domain/given-code.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { aboveLimit, isAbove } from '../../../core/stores/domain/store.ts';
+import { aboveLimit, isAbove, type Store } from '../../../core/stores/domain/store.ts';
 import { lockCard, type CardKey } from '../../../core/cards/storage/card.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
 import { findTransfer } from '../../../core/money/storage/transfer.ts';
@@ -28,6 +28,8 @@ export type CardToSell = {
   readonly value: Money;
   /** The code of a blank card, or of a printed one, which is activated; null: a new one. */
   readonly code: Secret | ChosenCode | null;
+  /** Whether the person has decided that a code which is in no stock is that of a card of the shop's own; absent: no. */
+  readonly isOwn?: boolean;
   readonly recipient: EmailAddress | null;
   /** Absent: no email is sent. */
   readonly emails?: CardEmails;
@@ -52,19 +54,20 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
           errors: { amount: [aboveLimit(issueLimit)] },
           extensions: { store_limit: formatMoney(issueLimit) },
         });
-      if (store.stockRequired && !sold.code)
+      if (store.stockRequired === 'yes' && !sold.code)
         throw new Fault('invalid-parameter', {
           errors: { code: ['is required: the tills sell only printed cards'] },
         });
+      const { isOwn: _, ...command } = sold;
       const issued = yield* issueSold(ctx, {
-        ...sold,
+        ...command,
         store,
         actor,
         locationId,
         apiClientId: null,
         details: noDetails,
         customer: null,
-        stock: store.stockRequired ? 'required' : 'given',
+        stock: isStockRequired(store, sold) ? 'required' : 'given',
       });
       return { ...issued, transferId: yield* issueOf(ctx, issued.card) };
     },
@@ -74,6 +77,10 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
       details: movementOf(ctx, { id: transferId, amount: value }),
     }),
   });
+}
+
+function isStockRequired({ stockRequired }: Store, { isOwn = false }: CardToSell): boolean {
+  return stockRequired === 'yes' || (stockRequired === 'ask' && !isOwn);
 }
 
 /** Returns the id of the entry that has just issued a card. */

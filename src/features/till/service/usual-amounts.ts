@@ -3,6 +3,7 @@
 import type { CardDesign } from '../../../core/cards/domain/design.ts';
 import type { Money } from '../../../core/money/domain/money.ts';
 import { isAbove, type Store } from '../../../core/stores/domain/store.ts';
+import { hasStock } from '../../../core/stocks/storage/stock.ts';
 import { findEmailSettings } from '../../../core/emails/storage/email.ts';
 import { listRecentValues } from '../../../database/sql/recent-values.ts';
 import { parallel, type Script } from '../../../database/sql/sql.ts';
@@ -52,13 +53,16 @@ export type Offer = {
   readonly canSend: boolean;
   /** The design that a form suggests. */
   readonly design: CardDesign;
+  /** Whether the store has printed cards. */
+  readonly isStocked: boolean;
 };
 
 /** Reads the choices of a form for a new card. @param canSend whether the service sends emails. */
 export function* readOffer(store: Store, limit: Money | null, canSend: boolean): Script<Offer> {
-  const [{ enabled, design }, usual] = yield* parallel(
+  const [{ enabled, design }, usual, isStocked] = yield* parallel(
     findEmailSettings(store.id),
     usualAmounts(store, limit),
+    hasStock(store.id),
   );
-  return { usual, canSend: canSend && enabled, design };
+  return { usual, canSend: canSend && enabled, design, isStocked };
 }
