@@ -56,6 +56,7 @@ export async function holdGiftCard(
     return await authorized(settings, cards, { ...checkout, code });
   } catch (error) {
     if (error instanceof Declined) return declined(error.message);
+    if (error instanceof ApiError && error.fields['code'] !== undefined) return declined(notCode);
     const { message } = requestErrorOf(error);
     if (codeOf(error) === 'not-found')
       return { ...declined('There is no gift card with this code'), metadata: { isUnknownCode: true } };
@@ -78,11 +79,16 @@ function assertAttemptsLeft({ attemptsMax }: Settings, { payments }: Order): voi
     throw new Declined('Too many unknown gift card codes were entered for this order');
 }
 
-/** The code without its spaces and hyphens. @throws Declined for a text that cannot be one. */
+const notCode = 'This is not the code of a gift card';
+
+/** Longer texts are not codes for Largesse, which reads what was typed. */
+const codeLengthMax = 700;
+
+/** @throws Declined for a text that cannot be a code. */
 function typedCode({ code }: Checkout['sent']): string {
-  const text = typeof code === 'string' && code.length <= 100 ? code.replaceAll(/[\s-]/g, '') : '';
-  if (!/^[0-9a-z]{8,20}$/i.test(text)) throw new Declined('This is not the code of a gift card');
-  return text;
+  const isText = typeof code === 'string' && code.trim() !== '' && code.length <= codeLengthMax;
+  if (!isText) throw new Declined(notCode);
+  return code;
 }
 
 /** Holds what the card can pay. @throws Declined, LargesseError */

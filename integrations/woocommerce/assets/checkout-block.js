@@ -40,7 +40,7 @@
       placeholder: texts.code,
       autoComplete: 'off',
       spellCheck: false,
-      maxLength: 100,
+      maxLength: 700,
       style: { flex: 1, minWidth: 0, padding: '0.75em' },
       onChange: (event) => setCode(event.target.value),
       onKeyDown: (event) => {

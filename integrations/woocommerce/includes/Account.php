@@ -109,7 +109,7 @@ final class Account
         if (self::cards() === []) {
             echo '<p>', esc_html__('Enter the code of a gift card to see its balance here.', 'largesse-gift-cards'), '</p>';
         }
-        echo '<form method="post"><p class="form-row"><label for="largesse-own-code">', esc_html__('Code of a gift card', 'largesse-gift-cards'), '</label> <input class="input-text" id="largesse-own-code" name="code" maxlength="100" autocomplete="off" required></p>';
+        echo '<form method="post"><p class="form-row"><label for="largesse-own-code">', esc_html__('Code of a gift card', 'largesse-gift-cards'), '</label> <input class="input-text" id="largesse-own-code" name="code" maxlength="700" autocomplete="off" required></p>';
         wp_nonce_field('largesse_account');
         echo '<button class="', esc_attr(Plugin::buttonClass()), '" name="largesse_account" value="add">', esc_html__('Add', 'largesse-gift-cards'), '</button></form>';
     }

@@ -38,7 +38,7 @@ final class Balance
         $code = $sent['largesse_balance_code'] ?? null;
         $result = is_string($code) ? self::resultOf($code) : '';
         return sprintf(
-            '<form method="post" class="largesse-balance"><label>%s <input type="text" name="largesse_balance_code" maxlength="100" autocomplete="off" required></label> <button type="submit" class="%s">%s</button><div role="status">%s</div></form>',
+            '<form method="post" class="largesse-balance"><label>%s <input type="text" name="largesse_balance_code" maxlength="700" autocomplete="off" required></label> <button type="submit" class="%s">%s</button><div role="status">%s</div></form>',
             esc_html__('Code of a gift card', 'largesse-gift-cards'),
             esc_attr(Plugin::buttonClass()),
             esc_html__('Show the balance', 'largesse-gift-cards'),

@@ -6,18 +6,21 @@ namespace Largesse\WooCommerce;
 
 defined('ABSPATH') || exit;
 
-/** Finds a card by the code that a visitor typed. Unknown codes are limited per visitor. */
+/** Finds a card by the code that a visitor typed, which the service reads. Unknown codes are limited per visitor. */
 final class CardLookup
 {
+    /** Longer texts are not codes for the service. */
+    private const CODE_LENGTH_MAX = 700;
+
     /**
      * @return array<string, mixed> the card of the response
      * @throws Rejected with a text for the visitor
      */
     public static function byCode(string $typed): array
     {
-        $code = strlen($typed) <= 100 ? (string) preg_replace('/[\s-]+/', '', $typed) : '';
-        if (preg_match('/^[0-9A-Za-z]{8,20}$/', $code) !== 1) {
-            throw new Rejected(__('This is not the code of a gift card.', 'largesse-gift-cards'));
+        $code = trim($typed);
+        if ($code === '' || strlen($code) > self::CODE_LENGTH_MAX) {
+            throw self::notCode();
         }
         $visitor = new Visitor();
         $isUnknown = false;
@@ -32,6 +35,9 @@ final class CardLookup
             $isUnknown = $error->status === 404;
             if ($isUnknown) {
                 throw new Rejected(__('There is no gift card with this code.', 'largesse-gift-cards'));
+            }
+            if (isset($error->problem['errors']['code'])) {
+                throw self::notCode();
             }
             if ($error->problemCode === 'too-many-misses') {
                 throw new Rejected(__('Too many unknown codes were entered. Try again in a few minutes.', 'largesse-gift-cards'));
@@ -64,6 +70,11 @@ final class CardLookup
             }
             return $client->send('POST', '/gift_card/lookup', ['code' => $code])['gift_card'];
         }
+    }
+
+    private static function notCode(): Rejected
+    {
+        return new Rejected(__('This is not the code of a gift card.', 'largesse-gift-cards'));
     }
 
     public static function unavailable(): string

@@ -41,7 +41,7 @@ final class CodeField
         }
         $label = __('Code of a gift card', 'largesse-gift-cards');
         printf(
-            '<tr class="largesse-code"><th>%1$s</th><td data-title="%2$s"><input type="text" class="input-text" id="largesse-code" aria-label="%2$s" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="100"> <button type="button" class="%4$s" data-largesse="add">%3$s</button><div class="largesse-message" role="status"></div></td></tr>',
+            '<tr class="largesse-code"><th>%1$s</th><td data-title="%2$s"><input type="text" class="input-text" id="largesse-code" aria-label="%2$s" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="700"> <button type="button" class="%4$s" data-largesse="add">%3$s</button><div class="largesse-message" role="status"></div></td></tr>',
             esc_html(Settings::title()),
             esc_attr($label),
             esc_html__('Apply', 'largesse-gift-cards'),

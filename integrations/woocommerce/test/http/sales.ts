@@ -182,6 +182,11 @@ export function saleTests(shop: () => Shop, suite: string): void {
     const card = await sell(shop(), '12.34');
     const customer = new ClassicCustomer();
     assert.match(await customer.page('/balance/', { largesse_balance_code: card.code }), /12\.34/);
+    const printed = card.code
+      .toUpperCase()
+      .replaceAll('0', 'O')
+      .replaceAll(/(.{4})(?=.)/g, '$1–');
+    assert.match(await customer.page('/balance/', { largesse_balance_code: `Code: ${printed}` }), /12\.34/);
     assert.match(
       await customer.page('/balance/', { largesse_balance_code: 'short' }),
       /not the code of a gift card/,

@@ -197,9 +197,20 @@ test('known codes, and lookups that fail, do not count as unknown codes', static
     }
 });
 
-test('texts that cannot be codes are rejected without a request', static function (): void {
-    foreach (['', 'short', str_repeat('a', 21), 'abcdefg!', str_repeat('a ', 60)] as $text) {
+test('a text is sent as it was typed, and one that the service does not read as a code is not a wrong code', static function (): void {
+    $_SERVER['REMOTE_ADDR'] = '192.0.2.2';
+    foreach (['', ' ', str_repeat('a', 701)] as $text) {
         throws(Rejected::class, static fn() => CardLookup::byCode($text));
     }
     same(Fakes::$largesse->requests, []);
+    $sent = [];
+    Fakes::$transport = static function (string $url, array $arguments) use (&$sent): array {
+        $sent[] = json_decode($arguments['body'], true)['code'];
+        return ['status' => 422, 'body' => '{"type":"https://cards.example/docs/problems/invalid-parameter","errors":{"code":["must have 8 to 20 letters or digits"]}}'];
+    };
+    $typed = 'Code: A–1';
+    for ($attempt = 1; $attempt <= 12; $attempt += 1) {
+        same(str_contains(throws(Rejected::class, static fn() => CardLookup::byCode(" $typed\n"))->getMessage(), 'not the code'), true);
+    }
+    same(array_unique($sent), [$typed]);
 });
