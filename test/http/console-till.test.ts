@@ -83,6 +83,19 @@ test('what cannot be a code is rejected, and no page repeats a typed code', asyn
   assert.doesNotMatch(unknown.text, /zzzz/i);
 });
 
+test('a scanner that types for another keyboard finds the card, and the till says so once a day', async () => {
+  const { code } = await issue({ initial_value: '10', code: 'qpwx-00yz-7741' });
+  const notice = /Your scanner types for another keyboard/;
+  await findCard(cashier, code);
+  assert.doesNotMatch((await cashier.get('/till')).text, notice, 'the code was given exactly');
+  await findCard(cashier, code.replaceAll('y', 'Y').replaceAll('z', 'y').replaceAll('Y', 'z'));
+  const idle = await cashier.get('/till');
+  assert.match(plainText(idle), /Set the scanner to German keyboard , so that every program reads/);
+  assert.doesNotMatch((await cashier.get('/till')).text, notice);
+  await findCard(cashier, code.replaceAll('y', 'Y').replaceAll('z', 'y').replaceAll('Y', 'z'));
+  assert.doesNotMatch((await cashier.get('/till')).text, notice, 'it appears once a day');
+});
+
 test('staff with the code of a card that cannot be redeemed see why, the amount and what to do', async (t) => {
   const [expired, disabled, empty] = [
     await issue({ initial_value: '25' }),

@@ -4,7 +4,7 @@ import type { Context } from '../../core/storage/context.ts';
 import type { OpenedSession } from '../../core/staff/service/session.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
-export type CookieName = 'session' | 'till' | 'known' | 'store' | 'passkey';
+export type CookieName = 'session' | 'till' | 'known' | 'store' | 'passkey' | 'scanner';
 
 /**
  * The name of a cookie as it is sent. With `__Host-`, a browser accepts it only over HTTPS and only from this host. Safari

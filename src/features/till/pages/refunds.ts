@@ -32,6 +32,7 @@ import { tillPage, taskHeading } from './page.ts';
 import { storedAmount, requireKey, tick } from './parts.ts';
 import { refundPage, refundTexts, type Shown } from './refund-form.ts';
 import { resumedForm, resumedPath } from './resume.ts';
+import { scannerCookies } from './scanner.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
 
 const texts = refundTexts;
@@ -70,7 +71,7 @@ async function find(page: Page): Promise<ConsoleResponse> {
   const found = outcome.result;
   switch (found.kind) {
     case 'card':
-      return seeOther(`/till/refund/card/${publicIds.of(found.cardId)}`);
+      return seeOther(`/till/refund/card/${publicIds.of(found.cardId)}`, scannerCookies(page, found.reading));
     case 'entry': {
       const { transfer } = found;
       const isRedemption = transfer.kind === 'debit' || transfer.kind === 'capture';

@@ -22,6 +22,7 @@ import { activationPage } from './activation.ts';
 import { cameraFrame, cameraScripts } from './camera.ts';
 import { tillTexts } from './frame.ts';
 import { tillPage, taskHeading } from './page.ts';
+import { dueScannerNotice, scannerCookies } from './scanner.ts';
 import { pendingSection } from './pending.ts';
 import { newKey, type KeyOwner } from './key.ts';
 import { get, post, type Page } from '../../../pages/kit/page-context.ts';
@@ -43,7 +44,8 @@ function scanPage(page: Page, status: Status, error?: string): PageResponse {
   const text = tillTexts(page.request);
   const described =
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="code-error"`;
-  const body = markup`${pendingSection(page.request, page.member.id)}
+  const due = status === 200 ? dueScannerNotice(page) : undefined;
+  const body = markup`${due?.notice}${pendingSection(page.request, page.member.id)}
 <div class="columns"><div>${cameraFrame(page)}</div>
 <div>${linkedNotice(page)}<form data-code method="post" action="${page.basePath}/till/find"><label class="sr" for="code">${text.code}</label>
 <div class="search-line"><input class="field code" id="code" name="code" maxlength="${givenCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>
@@ -51,6 +53,7 @@ ${error === undefined ? undefined : markup`<p class="error" id="code-error" role
 <nav class="quick" aria-label="${text.others}"><a class="button" href="${page.basePath}/till/sell">${text.sellShort}</a><a class="button" href="${page.basePath}/till/refund">${text.refund}</a><a class="button" href="${page.basePath}/till/day">${text.day}</a></nav></div></div>`;
   return {
     status,
+    ...(due && { cookies: due.cookies }),
     body: tillPage(page.services, page.request, {
       title: text.title,
       body,
@@ -91,8 +94,10 @@ async function find(page: Page): Promise<ConsoleResponse> {
   const found = await runSearch(page.services, page.request, (searcher) =>
     findCardByCode(page.ctx, searcher, readings.value),
   );
-  if (found.kind === 'found') return seeOther(amountPath(page, found.result.card.id));
-  if (found.kind === 'unsold') return await activationPage(page, found);
+  if (found.kind === 'found')
+    return seeOther(amountPath(page, found.result.card.id), scannerCookies(page, found.result.reading));
+  if (found.kind === 'unsold')
+    return { ...(await activationPage(page, found)), cookies: scannerCookies(page, found.reading) };
   const tail = lastCharactersOf(readings.value[0].code);
   const isReplaced = found.kind === 'missed' && found.retired.length > 0;
   return missPage(found, page.request, {
