@@ -286,7 +286,7 @@ for (const [name, factory] of factories) {
 
 const storeRow: TableRow = {
   domain: 'a.example', name: 'A', currency: 'EUR', time_zone: 'UTC', issue_limit: null, proxy_secret: null,
-  require_signature: 0n, customer_search: 0n, stock_required: 0n, undo_window_minutes: 0n, expiring_soon_days: 0n, hold_limit_days: 7n,
+  require_signature: 0n, customer_search: 0n, stock_required: 0n, stock_asked: 0n, undo_window_minutes: 0n, expiring_soon_days: 0n, hold_limit_days: 7n,
   lookup_failures_per_hour: null, demonstration: 0n, changes_from: null, vat: null, account_names: null, datev: null, created_at: 1n, updated_at: 1n,
   status: 'open', closed_at: null, moved_to: null,
 }; // prettier-ignore
