@@ -61,8 +61,12 @@ export function readChosenCode(value: unknown): Parsed<ChosenCode> {
   return accepted({ code: readings.value[0].code, readings: readings.value, newError });
 }
 
+/** A request can have 10,000 new codes, and none of them is a link. */
+const newCodeLengthMax = 100;
+
 /** Parses a code for a card or a stock that is new. */
 export function readNewCode(value: unknown): Parsed<ChosenCode> {
+  if (typeof value === 'string' && value.length > newCodeLengthMax) return rejected(newCodeErrors.length);
   const chosen = readChosenCode(value);
   return chosen.ok && chosen.value.newError !== null ? rejected(chosen.value.newError) : chosen;
 }
@@ -164,9 +168,13 @@ function withoutLabel(text: string): string {
   return symbolsOf(code).length >= symbolsMin ? code : text;
 }
 
+/** UTF-16 units after which a text has more symbols than any code. */
+const keptMax = 64;
+
 /** The letters A to Z of a text, in lower case, and its digits of any script. */
 function symbolsOf(text: string): string {
-  return text.replaceAll(/[^0-9A-Za-z]/gu, digitOf).toLowerCase();
+  const kept = text.replaceAll(/[^0-9A-Za-z\p{Nd}]+/gu, '').slice(0, keptMax);
+  return kept.replaceAll(/[^0-9A-Za-z]/gu, digitOf).toLowerCase();
 }
 
 const digit = /^\p{Nd}$/u;
