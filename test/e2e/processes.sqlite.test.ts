@@ -28,6 +28,7 @@ type Supervised = {
 async function startTwo(home: Home): Promise<Supervised> {
   const program = home.start(command);
   const [, url = ''] = await program.written(/"url":"([^"]+)".*"message":"largesse serves"/);
+  assert.doesNotMatch(program.output(), /no such setting/);
   return { url, port: Number(new URL(url).port), program, processes: () => childrenOf(program.pid) };
 }
 

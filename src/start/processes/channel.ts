@@ -28,7 +28,7 @@ export type Channel = {
 };
 
 /** The variable with the number of a process. */
-export const numberVariable = 'LARGESSE_PROCESS';
+export const numberVariable = '_LARGESSE_PROCESS';
 
 const committedApartMs = 25;
 
