@@ -134,8 +134,10 @@ async function reportServing({ config, database: { storage } }: Base, channel: C
     channel.serving(isAlone);
     if (!isAlone) clearInterval(again);
   };
-  const again = setInterval(() => void report().catch(() => undefined), alonePeriodMs).unref();
-  await report();
+  // A read that fails is repeated.
+  const tryReport = async (): Promise<void> => await report().catch(() => undefined);
+  const again = setInterval(() => void tryReport(), alonePeriodMs).unref();
+  await tryReport();
 }
 
 /** `openHttps`; if it fails, the server no longer listens. @throws StartError. */
