@@ -161,7 +161,8 @@ test('managers add codes of cards that are printed already, and void some of the
   const wrong: readonly (readonly [fields: Readonly<Record<string, string>>, error: RegExp])[] = [
     [{ codes: '' }, /Enter a number from 1 to 10,000/],
     [{ codes: own.join('\n'), count: '3' }, /Enter either a number of cards, or codes/],
-    [{ codes: `${own.join('\n')}\nshort\nowncode0001` }, /Lines 4, 5: a code has 8 to 20/],
+    [{ codes: `${own.join('\n')}\nshort\nowncode0001` }, /Lines 4: A code has 8 to 20/],
+    [{ codes: `${own.join('\n')}\nowncode0001` }, /Lines 4: a code has 8 to 20 .*, and occurs only once/],
     [{ codes: Array.from({ length: 7 }, (_, place) => `MANY-CODE-${place}`).join('\n') }, /at most 6 codes/],
     [{ codes: `${own.join('\r\n')}\r\n\r\ntaken-code-1` }, /Lines 5: these codes were used before/],
   ];
