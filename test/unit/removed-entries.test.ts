@@ -1,11 +1,10 @@
 /** No list of the fields of a card compiles with a missing entry. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
+import { compileCopy } from '../support/compiled-copy.ts';
 
 /** The texts that are removed from the files of one copy of `src`: each text occurs once, and its removal is valid syntax. */
 type Removals = Readonly<Record<string, string>>;
@@ -34,22 +33,15 @@ const entries: Removals = {
 
 /** Compiles a copy of `src` without these texts. Returns the files with errors. */
 function filesWithErrors(removals: Removals): readonly string[] {
-  using tree = mkdtempDisposableSync(join(tmpdir(), 'largesse-removed-'));
-  const copy = join(tree.path, 'src');
-  cpSync('src', copy, { recursive: true, filter: (path) => !/\.(?:sql|ttf|woff2|png)$/.test(path) });
-  for (const file of ['package.json', 'tsconfig.json']) cpSync(file, join(tree.path, file));
-  symlinkSync(resolve('node_modules'), join(tree.path, 'node_modules'));
-  for (const [file, removed] of Object.entries(removals)) {
-    const text = readFileSync(join(copy, file), 'utf8');
-    assert.equal(text.split(removed).length, 2, `${file} has ${removed} once`);
-    writeFileSync(
-      join(copy, file),
-      text.replace(removed, () => ''),
-    );
-  }
-  const { stdout } = spawnSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '--noEmit'], {
-    cwd: tree.path,
-    encoding: 'utf8',
+  const stdout = compileCopy((copy) => {
+    for (const [file, removed] of Object.entries(removals)) {
+      const text = readFileSync(join(copy, file), 'utf8');
+      assert.equal(text.split(removed).length, 2, `${file} has ${removed} once`);
+      writeFileSync(
+        join(copy, file),
+        text.replace(removed, () => ''),
+      );
+    }
   });
   assert.ok(!/error TS1\d{3}:/.test(stdout), `a removal breaks the syntax: ${stdout.slice(0, 2_000)}`);
   const files = stdout.matchAll(/^src\/([^(]+)\(\d+,\d+\): error TS\d+/gm);
