@@ -134,7 +134,7 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   const customer = yield* linkAndRecord(ctx, command, forCustomer);
   // After the customer: the errors of a storefront id and of the code are returned together.
   const activation = yield* findActivationOf(ctx, command);
-  const chosen = activation?.code ?? (command.code && canonicalOf(command.code));
+  const chosen = activation?.reading.code ?? (command.code && canonicalOf(command.code));
   const code = chosen ?? ctx.codeCohorts.generate(store.id, ctx);
   const recipient = yield* recordIfNew(ctx, store, forRecipient);
   const card: Card = {

@@ -7,8 +7,7 @@ import { Fault } from '../../domain/fault.ts';
 import type { Money } from '../../money/domain/money.ts';
 import { expiryOf, valueError, writtenValues } from '../domain/stock.ts';
 import type { Store } from '../../stores/domain/store.ts';
-import { newCodeErrors, type ChosenCode } from '../../cards/domain/given-code.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import { newCodeErrors, type ChosenCode, type Reading } from '../../cards/domain/given-code.ts';
 import type { Script } from '../../../database/sql/sql.ts';
 import {
   findChosenCodes,
@@ -37,7 +36,7 @@ type Activated = {
 /** A code in stock that becomes a card, and the last valid day of the card; null: it never expires. */
 export type Activation = StockedCode & {
   /** The reading that is in stock. */
-  readonly code: Secret;
+  readonly reading: Reading;
   readonly expiresOn: string | null;
 };
 
@@ -101,7 +100,7 @@ export function* findActivation(
   if (typeof stocked?.soldAt === 'number') throw alreadyActivated(stocked.soldAt);
   if (error !== null) throw invalid({ code: [error] }, { failedLookups: used ? 1 : 0 });
   if (!stocked) return undefined;
-  const code = given.readings[used?.place ?? 0]?.code ?? given.code;
+  const reading = given.readings[used?.place ?? 0] ?? given.readings[0];
   const { stock } = stocked;
   const expires = expiryOf(stock, ctx.clock.earliest(), store);
   const valueMessage = valueError(stock, value);
@@ -117,7 +116,7 @@ export function* findActivation(
   // The code is in stock and is not activated, so its lookup counts as a failed one.
   if (Object.keys(errors).length > 0)
     throw invalid(errors, { failedLookups: 1, extensions: writtenValues(stock) });
-  return { ...stocked, code, expiresOn: expires ?? expiresOn };
+  return { ...stocked, reading, expiresOn: expires ?? expiresOn };
 }
 
 function invalid(

@@ -30,6 +30,7 @@ import { fill, fillPlain } from '../../../pages/kit/texts.ts';
 import { nextCardBar } from './entry.ts';
 import { tillPage } from './page.ts';
 import { requireKey, storedAmount, tick } from './parts.ts';
+import { scannerCookies } from './scanner.ts';
 import { resumedForm, resumedPath } from './resume.ts';
 import { activationRoutes } from './activation.ts';
 import { tillRefundRoutes } from './refunds.ts';
@@ -138,18 +139,19 @@ async function sellChosen(
     ...(isEmailed && { emails: { sendAt: null } }),
   };
   try {
-    await checkCodes(page.services, page.request, { count: code ? 1 : 0 }, async () => ({
+    const { result } = await checkCodes(page.services, page.request, { count: code ? 1 : 0 }, async () => ({
       result: await sellOnce(page, key, sold),
       taken: 0,
     }));
+    return seeOther(`/till/sold/${key}`, scannerCookies(page, result));
   } catch (error) {
     if (!(error instanceof Fault) || !rejections.has(error.code) || error.errors?.['location_id'])
       throw error;
     // The code can be taken by an earlier or concurrent submission of the same form.
     if (!(await hasResult(page.services, page.request, key)))
       return await rejectedPage(page, error, { ...sent, amount, code, key });
+    return seeOther(`/till/sold/${key}`);
   }
-  return seeOther(`/till/sold/${key}`);
 }
 
 async function soldPage(page: Page, problem?: string): Promise<ConsoleResponse> {

@@ -17,8 +17,14 @@ function cookie(page: Page, value: string): readonly string[] {
   return [setCookie('scanner', { value, maxAgeSeconds: daySeconds }, page.services.origin)];
 }
 
-/** The cookies after a code was read: the next idle page shows the notice, unless the device has shown it today. */
-export function scannerCookies(page: Page, { way }: Reading): readonly string[] {
+/**
+ * The cookies after a code was read: the next idle page shows the notice, unless the device has shown it today.
+ * @param way undefined: the result was stored by an earlier version.
+ */
+export function scannerCookies(
+  page: Page,
+  { way }: { readonly way?: Reading['way'] | null },
+): readonly string[] {
   const keyboard = keyboards.find((one) => one === way);
   return keyboard === undefined || cookieOf(page) !== undefined ? [] : cookie(page, keyboard);
 }

@@ -1,5 +1,6 @@
 /** The common parts of sales at the till: amounts and their limits, and the sale itself, which happens once. */
 
+import type { Reading } from '../../../core/cards/domain/given-code.ts';
 import type { Fault, FaultCode } from '../../../core/domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../../core/money/domain/money.ts';
 import { sellCard, type CardToSell } from '../service/sale.ts';
@@ -56,6 +57,8 @@ type SoldResult = {
   readonly email: string | null;
   /** Whether the code of a printed card was tried before. */
   readonly isTried: boolean;
+  /** How the code of a printed card was read; null: the card is not one. */
+  readonly way: Reading['way'] | null;
 };
 
 export const isSold = hasFields<SoldResult>('code', 'entry');
@@ -79,6 +82,7 @@ export function sellOnce(page: Page, key: string, sold: CardToSell): Promise<Out
       code: sold.code ? null : code.reveal(),
       email: sold.emails ? (sold.recipient?.address ?? null) : null,
       isTried: typeof activation?.triedAt === 'number',
+      way: activation?.reading.way ?? null,
     };
   });
 }
