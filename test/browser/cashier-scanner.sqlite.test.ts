@@ -115,7 +115,7 @@ for (const [place, walk] of walks.entries()) {
     else
       assert.match(
         shown ?? '',
-        new RegExp(`scanner types for another keyboard\\..*Set the scanner to ${notice},`),
+        new RegExp(`scanner types for another keyboard\\..*Set the scanner to the ${notice},`),
       );
     await page.reload();
     assert.equal(await page.$('[aria-labelledby="scanner"]'), null, 'it appears once');

@@ -90,7 +90,7 @@ test('a scanner that types for another keyboard finds the card, and the till say
   assert.doesNotMatch((await cashier.get('/till')).text, notice, 'the code was given exactly');
   await findCard(cashier, code.replaceAll('y', 'Y').replaceAll('z', 'y').replaceAll('Y', 'z'));
   const idle = await cashier.get('/till');
-  assert.match(plainText(idle), /Set the scanner to German keyboard , so that every program reads/);
+  assert.match(plainText(idle), /Set the scanner to the German keyboard , so that every program reads/);
   assert.doesNotMatch((await cashier.get('/till')).text, notice);
   await findCard(cashier, code.replaceAll('y', 'Y').replaceAll('z', 'y').replaceAll('Y', 'z'));
   assert.doesNotMatch((await cashier.get('/till')).text, notice, 'it appears once a day');
