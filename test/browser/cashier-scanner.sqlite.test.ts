@@ -16,7 +16,7 @@ after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, consoleDomain);
 const cashier = await join(service, 'cashier');
 
-/** How a scan arrives: as keys that the browser knows, or as a text, as from a program that receives the scans. */
+/** The way of a scan: as keys that the browser knows, or as a text, as from a program that receives the scans. */
 type Arrival = 'keys' | 'text';
 
 type Walk = {

@@ -57,7 +57,7 @@ type SoldResult = {
   readonly email: string | null;
   /** Whether the code of a printed card was tried before. */
   readonly isTried: boolean;
-  /** How the code of a printed card was read; null: the card is not one. */
+  /** The kind of the reading of a printed card; null: the card is not one. */
   readonly way: Reading['way'] | null;
 };
 
