@@ -50,6 +50,7 @@ const withOwnStatements = [
   'retention',
   'sandbox-payments',
   'suspension',
+  'test-clock',
   'wallets',
 ];
 
@@ -88,10 +89,10 @@ export function readSent(folder: string): readonly Sent[] {
 }
 
 /**
- * Returns a sentence for each file of `test/http` that sends statements which no file sends to PostgreSQL, neither in the
- * same run nor in the soak.
+ * Returns the files of `test/http` that send statements which no file sends to PostgreSQL, neither in the same run nor in the
+ * soak, each with a sentence about it.
  */
-export function unrepeated(sent: readonly Sent[]): readonly string[] {
+export function unrepeated(sent: readonly Sent[]): ReadonlyMap<string, string> {
   const onServer = new Set<string>();
   for (const [file, engine, text] of sent)
     if (engine === 'postgres' || file === conformance || isOnServerLater(file)) onServer.add(text);
@@ -100,9 +101,11 @@ export function unrepeated(sent: readonly Sent[]): readonly string[] {
     if (!file.startsWith('test/http/') || onServer.has(text)) continue;
     missing.set(file, [...(missing.get(file) ?? []), text]);
   }
-  return [...missing].map(
-    ([file, texts]) =>
+  return new Map(
+    [...missing].map(([file, texts]) => [
+      file,
       `${file} sends statements that no test sends to PostgreSQL. Test them in test/conformance, or add the file to ` +
-      `test/support/server-files.ts: ${texts.map((text) => text.trim().replace(/\s+/g, ' ').slice(0, textMax)).join('; ')}`,
+        `test/support/server-files.ts: ${texts.map((text) => text.trim().replace(/\s+/g, ' ').slice(0, textMax)).join('; ')}`,
+    ]),
   );
 }
