@@ -128,7 +128,7 @@ test('a move that is interrupted at any write continues, and the store is never 
   let resumed = 0;
   for (let allowed = 0; ; allowed += 1) {
     let left = allowed;
-    // As after a kill, neither side is written to.
+    // Neither side is written to after a kill.
     const dying = (side: Installation): MoveSide =>
       replacing(side, {
         async write(script, scope) {

@@ -35,7 +35,7 @@ const meanings: readonly (readonly [typed: string, meaning: string])[] = [
   ['code: qhrzqtfbrzmzkfze', 'code or text=code: qhrzqtfbrzmzkfze'],
   ['the qhrzqtfbrzmzkfze or 7f3k9mqxvkhh22p0', 'code 7f3k9mqxvkhh22p0'],
   ['7f3k9mqxvkhh22p07f3k9mqxvkhh22p0', 'wrong-code'],
-  // As scanners type them on a German and on a French keyboard, and in a link.
+  // A scanner types these on a German and on a French keyboard, and in a link.
   ['qrhyqtfbrymzkfye-7', 'code qrhyqtfbrymzkfye7'],
   ['(5”ye', 'text=(5”ye'],
   ['&é"azerty&é"azer', 'code azertyazer'],

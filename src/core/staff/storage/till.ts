@@ -11,7 +11,7 @@ import {
   toNumberOrNull,
   type Script,
 } from '../../../database/sql/sql.ts';
-import type { PaperMm } from '../domain/till-paper.ts';
+import { paperWidthsMm, usualPaperMm, type PaperMm } from '../domain/till-paper.ts';
 import { forUpdate } from '../../../database/sql/fragments.ts';
 
 export type Till = {
@@ -46,7 +46,7 @@ type TillRow = RowOf<typeof tills>;
 
 function readTill(row: TillRow): Till {
   const till = tills.read(row);
-  return { ...till, paperMm: till.paperMm === 58 ? 58 : 80 };
+  return { ...till, paperMm: paperWidthsMm.find((mm) => mm === till.paperMm) ?? usualPaperMm };
 }
 
 export function* insertTill(till: Till, hash: Uint8Array): Script<void> {

@@ -19,11 +19,11 @@ function cookie(page: Page, value: string): readonly string[] {
 
 /**
  * The cookies after a code was read: the next idle page shows the notice, unless the device has shown it today.
- * @param way undefined: the result was stored by an earlier version.
+ * @param way null: no code was read.
  */
 export function scannerCookies(
   page: Page,
-  { way }: { readonly way?: Reading['way'] | null },
+  { way }: { readonly way: Reading['way'] | null },
 ): readonly string[] {
   const keyboard = keyboards.find((one) => one === way);
   return keyboard === undefined || cookieOf(page) !== undefined ? [] : cookie(page, keyboard);

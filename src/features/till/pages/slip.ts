@@ -4,7 +4,7 @@ import { shownLink } from '../../../core/stores/domain/identity.ts';
 import type { Location } from '../../../core/stores/domain/location.ts';
 import { hoursLines, placeLines, shopLogo, type ShownIdentity } from '../../../pages/kit/identity.ts';
 import type { Barcode } from '../../../core/cards/domain/symbol.ts';
-import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
+import { usualPaperMm, type PaperMm } from '../../../core/staff/domain/till-paper.ts';
 import { printedBarcode } from '../../../pages/kit/code-view.ts';
 import type { Page } from '../../../pages/kit/page-context.ts';
 import { ownTill } from './own-till.ts';
@@ -15,7 +15,7 @@ const marginMm = 5;
 
 /** The width of the paper of the browser's till; of another browser, that of most receipt printers. */
 export async function paperOf(page: Page): Promise<PaperMm> {
-  return (await ownTill(page))?.paperMm ?? 80;
+  return (await ownTill(page))?.paperMm ?? usualPaperMm;
 }
 
 /** A print on paper of a width. */

@@ -15,7 +15,7 @@ import {
   setTillPaper,
   type Till,
 } from '../../../core/staff/storage/till.ts';
-import type { PaperMm } from '../../../core/staff/domain/till-paper.ts';
+import { usualPaperMm, type PaperMm } from '../../../core/staff/domain/till-paper.ts';
 import { signOut } from '../../../core/staff/service/session.ts';
 import { moveTillTo, tillsMax, tillTokens } from './till.ts';
 import { tokenHash } from '../../../core/stores/service/secret-token.ts';
@@ -44,7 +44,7 @@ export function* enrollTill(
     *change({ member }) {
       yield* lockTillsOf(storeId);
       const before = replaced === null ? undefined : yield* findTill({ storeId, id: replaced });
-      const { locationId = null, paperMm = 80 } = before ?? {};
+      const { locationId = null, paperMm = usualPaperMm } = before ?? {};
       if (replaced !== null) yield* revokeTill(ctx, by, replaced);
       if ((yield* countEnrolledTills(storeId)) >= tillsMax)
         throw new Fault('invalid-parameter', {
